@@ -1,0 +1,262 @@
+"""The data that flows between the layers: pure, frozen pydantic models without behaviour of any layer.
+
+An `Environment` yields `Observation`s and `StepResult`s; the Actor turns them into `Step`s and `Todo`s;
+the Extractor reads them into `Edit`s of `Triplet`s; one `Iteration` carries all of it into the store in one
+transaction; the store gives back `Fact`s. Vocabulary as in the README.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Naming = Literal["folded", "exact"]
+Mode = Literal["action", "agent"]
+FactKind = Literal["place", "property", "mechanics", "inferred", "person"]
+Outcome = Literal["done", "refused", "terminated", "diverged"]
+StopReason = Literal[
+    "planner",
+    "frontier_empty",
+    "patience",
+    "steps",
+    "iterations",
+    "tokens",
+    "cost",
+    "time",
+    "model",
+    "environment",
+    "interrupted",
+]
+
+
+class Data(BaseModel):
+    """Frozen, and refuses fields that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# --- what an environment says -------------------------------------------------------------------------
+
+
+class Spec(Data):
+    """What an environment instance is, before anything is known of it."""
+
+    environment: str = Field(description="The environment's name, e.g. `textworld`.")
+    source: str = Field(description="Where the instance comes from: a path, an image, `module:Class`.")
+    source_hash: str = Field(description="Hash of what makes it this instance; another hash is another instance.")
+    description: str = Field(default="", description="One line for people.")
+    goal: str = Field(default="Find out what is here, and what can be done with it.", description="Task-free.")
+    mode: Mode = "action"
+    naming: Naming = "folded"
+
+
+class Observation(Data):
+    """All that an agent sees at one moment. Task, score and status lines are already stripped."""
+
+    text: str
+    inventory: str | None = None
+    admissible: tuple[str, ...] | None = Field(default=None, description="None: the environment lists no actions.")
+
+
+class StepResult(Data):
+    """What one action brought about."""
+
+    observation: Observation
+    terminated: bool = False
+    refused: bool = Field(default=False, description="The environment says that the action did nothing.")
+    reward: float | None = Field(default=None, description="For downstream agents only; never explored or stored.")
+
+
+class Facet(Data):
+    """One changeable aspect of one thing: ("carrot", "location"), ("fridge", "openness")."""
+
+    entity: str
+    aspect: str
+
+
+# --- what was tried -----------------------------------------------------------------------------------
+
+
+class Step(Data):
+    """One executed action and what it showed. `number` runs 1..N over the whole exploration; 0 is the reset."""
+
+    number: int = Field(ge=0)
+    action: str
+    observation: Observation
+    terminated: bool = False
+    refused: bool = False
+
+
+class Todo(Data):
+    """A node of the forest below a state: one action (or, in agent mode, one subtask) and its key result."""
+
+    id: str
+    parent: str = Field(description="Id of the state or todo from which it was done.")
+    text: str
+    kind: Literal["action", "task"] = "action"
+    outcome: Outcome = "done"
+    key_result: str = ""
+    strategy: str = ""
+    iteration: int = 0
+    steps: tuple[Step, ...] = ()
+
+
+class State(Data):
+    """A root of one of the forest's trees: s0 (id `S0`), or a promoted todo's situation."""
+
+    id: str
+    promoted_from: str | None = Field(default=None, description="Id of the todo whose situation it is; None for S0.")
+    summary: str = ""
+    iteration: int = 0
+    step: Step | None = Field(default=None, description="Only S0: the reset's observation, as step 0.")
+
+
+class Path(Data):
+    """A proposal of the planner: do `actions` one after the other from an existing node."""
+
+    start: str
+    actions: tuple[str, ...]
+    strategy: str = ""
+    reason: str = ""
+
+
+class RejectedPath(Data):
+    """A proposal that was not carried out, and why; the next plan gets to see it."""
+
+    path: Path
+    why: str
+
+
+# --- what is true -------------------------------------------------------------------------------------
+
+
+class Triplet(Data):
+    """Subject, predicate, object: free-form, no fixed schema. The object may be a literal value."""
+
+    subject: str
+    predicate: str
+    object: str
+    object_is_value: bool = False
+
+
+class Edit(Data):
+    """Add or remove one triplet. `evidence` are numbers of the steps that show it; without any it is refused."""
+
+    op: Literal["add", "remove"] = "add"
+    triplet: Triplet
+    kind: FactKind = "property"
+    evidence: tuple[int, ...] = ()
+    rule: str = Field(default="", description="The adapter's inference rule, only for kind `inferred`.")
+
+
+class RejectedEdit(Data):
+    """An edit that the validator refused, and why."""
+
+    edit: Edit
+    why: str
+
+
+class Fact(Data):
+    """A stored triplet with its history."""
+
+    id: str
+    subject: str
+    predicate: str
+    object: str
+    object_is_value: bool = False
+    kind: FactKind = "property"
+    live: bool = True
+    added: tuple[int, ...] = Field(default=(), description="Iterations in which it was added (again).")
+    retired: tuple[int, ...] = Field(default=(), description="Iterations in which it was retired.")
+    evidence: tuple[int, ...] = Field(default=(), description="Numbers of the steps that show it.")
+    retired_evidence: tuple[int, ...] = ()
+
+    @property
+    def triplet(self) -> Triplet:
+        return Triplet(
+            subject=self.subject, predicate=self.predicate, object=self.object, object_is_value=self.object_is_value
+        )
+
+
+class Revealed(Data):
+    """What a class of actions revealed: `tried` times, so many new names, so many new words."""
+
+    tried: float = 0
+    names: float = 0
+    words: float = 0
+
+
+# --- one transaction ----------------------------------------------------------------------------------
+
+
+class Iteration(Data):
+    """One turn of the loop: everything here is committed together or not at all."""
+
+    n: int = Field(ge=1)
+    todos: tuple[Todo, ...] = ()
+    promoted: tuple[State, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    rejected_paths: tuple[RejectedPath, ...] = ()
+    rejected_edits: tuple[RejectedEdit, ...] = ()
+    templates: dict[str, Revealed] = Field(default_factory=dict, description="Totals here, of the classes touched.")
+    steps_used: int = Field(default=0, description="Steps of the whole exploration so far, this iteration included.")
+    replayed: int = Field(default=0, description="Steps replayed only to restore, so far.")
+    usage: dict[str, int] = Field(default_factory=dict, description="Model tokens by role; empty without a model.")
+
+
+class InstanceRecord(Data):
+    """An instance as stored."""
+
+    id: str
+    environment: str
+    source: str
+    source_hash: str
+    naming: Naming = "folded"
+    mode: Mode = "action"
+    description: str = ""
+    status: Literal["new", "exploring", "explored"] = "new"
+    stopped_because: StopReason | None = None
+    steps_used: int = 0
+    replayed: int = 0
+    applied_iteration: int = 0
+    schema_version: int = 0
+    created_at: int = Field(default=0, description="Epoch milliseconds.")
+    settings: dict[str, str] = Field(default_factory=dict, description="Planner, seed, rules ... of the exploration.")
+    learned: dict[str, Revealed] = Field(default_factory=dict, description="Snapshot of other instances' templates.")
+
+
+# --- identity -----------------------------------------------------------------------------------------
+
+
+def normalise(name: str, naming: Naming = "folded") -> str:
+    """The key by which two names are one entity: never fuzzy.
+
+    `folded`: NFKC, trimmed, white space runs to one blank, case folded. `exact`: unchanged.
+    """
+    if naming == "exact":
+        return name
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def entity_id(scope: str, name: str, *, value: bool = False, naming: Naming = "folded") -> str:
+    """Id of an entity or value node: a hash, because index keys are limited to about 8 kB.
+
+    A value keeps its exact spelling (`1,234 rows` is not `1,234 Rows`).
+    """
+    key = name if value else normalise(name, naming)
+    return _digest(scope, "value" if value else "entity", key, size=16)
+
+
+def fact_id(scope: str, triplet: Triplet, naming: Naming = "folded") -> str:
+    """Id of a fact: its subject's id plus a hash of predicate and object, so that reads by id are anchored."""
+    subject = entity_id(scope, triplet.subject, naming=naming)
+    target = entity_id(scope, triplet.object, value=triplet.object_is_value, naming=naming)
+    return f"{subject}-{_digest(normalise(triplet.predicate), target, size=8)}"
+
+
+def _digest(*parts: str, size: int) -> str:
+    text = "\x1f".join(f"{len(part)}:{part}" for part in parts)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
