@@ -198,6 +198,7 @@ class Iteration(Data):
     n: int = Field(ge=1)
     todos: tuple[Todo, ...] = ()
     promoted: tuple[State, ...] = ()
+    diverged: tuple[str, ...] = Field(default=(), description="Todos of earlier iterations that replay differently.")
     edits: tuple[Edit, ...] = ()
     rejected_paths: tuple[RejectedPath, ...] = ()
     rejected_edits: tuple[RejectedEdit, ...] = ()

@@ -92,8 +92,8 @@ class Reader(Protocol):
         """Facts of kind `inferred` that follow from the live facts by the named rules, with premise steps."""
         ...
 
-    def changed_facets(self, step: Step) -> frozenset[Facet]:
-        """What this step's action moved, opened, cooked ... (empty for one that was refused)."""
+    def changed_facets(self, path: Sequence[Step]) -> frozenset[Facet]:
+        """What the last step of the path moved, opened, cooked ... (nothing, if it was refused)."""
         ...
 
     def facet(self, triplet: Triplet) -> Facet | None:
@@ -104,8 +104,9 @@ class Reader(Protocol):
         """Verb and head noun of its object: the class by which the value of an action is learnt."""
         ...
 
-    def implied(self, action: str, known: Iterable[Triplet]) -> bool:
-        """True when the facts already say all that this action could show (an exit known to lead back)."""
+    def implied_by(self, action: str, place: str) -> tuple[str, str] | None:
+        """(subject, predicate) of the fact that already says what this action would show there, if it is known:
+        `("kitchen", "leads east to")` for `go east` in the kitchen. None for actions that are worth doing anyway."""
         ...
 
 

@@ -1,0 +1,92 @@
+"""Read-only access to explored instances, for agents, the command line and people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from autocontext.client.forest import render_forest
+from autocontext.config import Settings
+from autocontext.graph.store import GraphStore, QueryResult
+from autocontext.types import Fact, InstanceRecord, Step
+
+
+def open_client(settings: Settings | None = None) -> ContextClient:
+    """Connect by the environment's settings (`NEO4J_*`, else the embedded database).
+
+    Raises:
+        DatabaseUnavailable: it cannot be reached, started or logged in to.
+    """
+    return ContextClient(GraphStore.open(settings, read_only=True))
+
+
+class ContextClient:
+    """Everything that may be asked of stored instances. Use as a context manager."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._store.close()
+
+    def instances(self) -> list[InstanceRecord]:
+        """All stored instances, oldest first."""
+        return self._store.instances()
+
+    def instance(self, instance_id: str) -> InstanceRecord:
+        """One of them.
+
+        Raises:
+            UnknownInstance: there is none of that id; the message names the nearest.
+        """
+        return self._store.instance(instance_id)
+
+    def facts(self, instance_id: str, *, as_of: int | None = None) -> list[Fact]:
+        """Facts that are live, or were at the end of iteration `as_of`, in a stable order."""
+        self._store.instance(instance_id)
+        return self._store.facts(instance_id, as_of=as_of)
+
+    def fact(self, instance_id: str, reference: str) -> Fact:
+        """A fact with its whole history, by id, unambiguous part of an id, or "subject predicate object".
+
+        Raises:
+            UnknownFact: none answers to it, or more than one.
+        """
+        self._store.instance(instance_id)
+        return self._store.fact(instance_id, reference)
+
+    def evidence(self, instance_id: str, reference: str) -> list[Step]:
+        """The steps that prove a fact: action and observation of each."""
+        return self._store.evidence(instance_id, self.fact(instance_id, reference).id)
+
+    def steps(self, instance_id: str) -> list[Step]:
+        """All steps of the exploration, the reset's step 0 first."""
+        self._store.instance(instance_id)
+        states, todos = self._store.load_forest(instance_id)
+        first = [state.step for state in states if state.step is not None]
+        return sorted(first + [step for todo in todos for step in todo.steps], key=lambda step: step.number)
+
+    def forest(self, instance_id: str, *, max_tokens: int | None = None) -> str:
+        """The TODO forest as indented text within a budget of (estimated) tokens."""
+        self._store.instance(instance_id)
+        states, todos = self._store.load_forest(instance_id)
+        return render_forest(states, todos, max_tokens=max_tokens)
+
+    def query(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
+    ) -> QueryResult:
+        """Read-only Cypher.
+
+        Raises:
+            QueryRefused: it is not provably read-only, or more than one statement.
+            QueryError: it is wrong, or was stopped at its time limit (seconds).
+        """
+        return self._store.query(cypher, dict(parameters or {}), limit=limit, timeout=timeout)

@@ -1,0 +1,176 @@
+"""What TextWorld's sentences say: the patterns of its grammar, as data, and the small parsers over them.
+
+TextWorld words a room afresh in every game ("On the table you make out a knife, so there's that."), but from one
+published grammar; the patterns here are of that grammar, not of any game. Names are matched longest first and
+masked, so that "table" is not found inside "patio table".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+DIRECTIONS = {"north": "south", "south": "north", "east": "west", "west": "east"}
+OFFSETS = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
+COOKED = ("raw", "fried", "roasted", "grilled", "burned")
+CUT = ("sliced", "diced", "chopped")
+OPENNESS = {"open": "open", "opened": "open", "closed": "closed", "locked": "locked"}
+
+_HEADER = re.compile(r"^-=\s*(.+?)\s*=-\s*$", re.MULTILINE)
+_DOOR = re.compile(r"There is an? (open|closed|locked) ([^.,!?\n]+?) leading (north|south|east|west)\b")
+_EXITS = (
+    re.compile(r"There is an exit to the (north|south|east|west)\b"),
+    re.compile(r"You should try going (north|south|east|west)\b"),
+    re.compile(r"Why not try going (north|south|east|west)\b"),
+)
+_FLOOR = re.compile(r"There (?:is|are) ([^.!?\n]+?) on the floor\b")
+_ON = (
+    re.compile(r"\bOn the ([^.,!?\n]+?),? you (?:can )?(?:see|make out) ([^.!?\n]+)"),
+    re.compile(r"\bYou see ([^.!?\n]+?) on the ([^.,!?\n]+)"),
+    re.compile(r"\bOn the ([^.,!?\n]+?) (?:is|are) ([^.!?\n]+)"),
+)
+_IN = (
+    re.compile(r"\bThe ([^.,!?\n]+?) contains ([^.!?\n]+)"),
+    re.compile(r"\bYou open the ([^.,!?\n]+?), revealing ([^.!?\n]+)"),
+)
+_STATED = re.compile(r"\b(?:an? |A |An )(open|opened|closed|locked) ([^.,!?\n]+?)(?=[.,!?\n]| is | here\b| in the room| nearby| close by| right there| looking )")
+_SEEN = re.compile(
+    r"(?:\b[Yy]ou (?:can )?(?:see|make out|notice|suddenly see)|It looks like it's|seeing|to reveal|and follow it to|wanted to see|want to see|you can see) "
+    r"an? ([^.,!?\n]+?)(?=[.,!?\n]| here\b| in the room| nearby| close by)"
+)
+_EMPTY = re.compile(
+    r"\bthe thing is empty\b|isn't a thing on it|hasn't got anything on it|nothing on (?:it|this piece of)"
+    r"|taken everything off it|appears to be empty|has nothing on it|is empty\b|(?<=[.\s])Empty!"
+)
+_ITEM = re.compile(r"(?:\ban?|\bsome|\bthe) ([^,.!?\n]+?)(?=,| and (?:an?|some|the) |[.!?\n]|$)")
+_ADJECTIVES = re.compile(rf"^((?:(?:{'|'.join((*COOKED, *CUT))}) )+)(?=\S)")
+
+
+@dataclass
+class Seen:
+    """What one observation says, in names: nothing of it is judged yet."""
+
+    room: str | None = None
+    exits: set[str] = field(default_factory=set)
+    doors: list[tuple[str, str, str]] = field(default_factory=list)
+    """(door, direction, open | closed | locked)"""
+    stated: dict[str, str] = field(default_factory=dict)
+    """thing -> open | closed | locked"""
+    floor: list[str] = field(default_factory=list)
+    on: list[tuple[str, str]] = field(default_factory=list)
+    inside: list[tuple[str, str]] = field(default_factory=list)
+    empty: set[str] = field(default_factory=set)
+    things: set[str] = field(default_factory=set)
+    """everything named as present, but doors"""
+    states: dict[str, list[str]] = field(default_factory=dict)
+    """food -> its adjectives"""
+
+
+def room_of(text: str) -> str | None:
+    """Name in the last `-= Room =-` header, in lower case as the commands spell it; None without one."""
+    found = _HEADER.findall(text)
+    return str(found[-1]).lower() if found else None
+
+
+def bare(phrase: str) -> tuple[str, list[str]]:
+    """A food's name without the adjectives of its state, and those: "diced fried carrot" -> carrot."""
+    phrase = phrase.strip()
+    match = _ADJECTIVES.match(phrase)
+    if not match:
+        return phrase, []
+    return phrase[match.end() :], match.group(1).split()
+
+
+def items(phrase: str) -> list[str]:
+    """The noun phrases of a list: "a carrot, a red onion and a knife, so there's that" -> three of them."""
+    return [found.strip() for found in _ITEM.findall(phrase)]
+
+
+def mentions(text: str, names: Iterable[str]) -> list[tuple[int, str]]:
+    """(position, name) of every mention, longest name first with masking, in the order of the text."""
+    left = text.casefold()
+    found = []
+    for name in sorted(names, key=len, reverse=True):
+        for match in re.finditer(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", left):
+            found.append((match.start(), name))
+        left = re.sub(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", lambda m: "\0" * len(m.group()), left)
+    return sorted(found)
+
+
+def parse(text: str, names: frozenset[str]) -> Seen:
+    """Read one observation. With `names` (what the commands call things) only those are believed.
+
+    Without names (the environment lists no actions) noun phrases of the patterns themselves are taken.
+    """
+    seen = Seen(room=room_of(text))
+    for pattern in _EXITS:
+        seen.exits.update(pattern.findall(text))
+    seen.doors = [(door, where, state) for state, door, where in _DOOR.findall(text)]
+    doors = {door for door, _, _ in seen.doors}
+    for state, phrase in _STATED.findall(text):
+        if (thing := _known(phrase, names)) and not any(phrase.startswith(door) for door in doors):
+            seen.stated[thing] = OPENNESS[state]
+    for phrase in _FLOOR.findall(text):
+        seen.floor += _things(phrase, names, seen)
+    for index, pattern in enumerate(_ON):
+        for pair in pattern.findall(text):
+            holder, listed = pair if index != 1 else (pair[1], pair[0])
+            if (supporter := _known(holder, names)) is not None and supporter != "floor":
+                seen.on += [(thing, supporter) for thing in _things(listed, names, seen)]
+                seen.things.add(supporter)
+    for pattern in _IN:
+        for holder, listed in pattern.findall(text):
+            if (container := _known(holder, names)) is not None:
+                seen.inside += [(thing, container) for thing in _things(listed, names, seen)]
+                seen.things.add(container)
+    if not names:
+        seen.things.update(phrase for raw in _SEEN.findall(text) if (phrase := _trim(raw)))
+    seen.things.update(seen.stated)
+    seen.things.update(thing for thing, _ in seen.on + seen.inside)
+    seen.things.update(seen.floor)
+    seen.empty = _empties(text, (names or seen.things) - doors)
+    return seen
+
+
+def carried(inventory: str | None, names: frozenset[str]) -> dict[str, list[str]]:
+    """Name -> adjectives of what the inventory lists."""
+    if not inventory or "carrying nothing" in inventory:
+        return {}
+    seen = Seen()
+    return {thing: seen.states.get(thing, []) for thing in _things(inventory.partition(":")[2], names, seen)}
+
+
+def _things(phrase: str, names: frozenset[str], seen: Seen) -> list[str]:
+    found = []
+    for item in items(phrase):
+        name, adjectives = bare(item)
+        if (thing := _known(name, names)) is not None:
+            found.append(thing)
+            if adjectives:
+                seen.states[thing] = adjectives
+    return found
+
+
+def _known(phrase: str, names: frozenset[str]) -> str | None:
+    """The known name that the phrase is, its state's adjectives apart; any phrase where no names are known."""
+    phrase = re.sub(r"^(?:open|opened|closed|locked) ", "", phrase.strip())
+    if not names:
+        return phrase or None
+    return phrase if phrase in names else None
+
+
+def _trim(phrase: str) -> str | None:
+    phrase = re.sub(r"^(?:open|opened|closed|locked) ", "", phrase.strip())
+    return phrase if 0 < len(phrase.split()) <= 4 and "exit" not in phrase.split() else None
+
+
+def _empties(text: str, names: Iterable[str]) -> set[str]:
+    """Things said to be empty: the last one named before the remark."""
+    named = mentions(text, names)
+    found = set()
+    for match in _EMPTY.finditer(text):
+        before = [name for position, name in named if position < match.start() or position < match.end() - 2]
+        if before:
+            found.add(before[-1])
+    return found

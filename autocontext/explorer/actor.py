@@ -1,0 +1,63 @@
+"""Carries out a path: restores its start, executes the actions, makes todos of them."""
+
+from __future__ import annotations
+
+from autocontext.environments.playing import Diverged, Playing
+from autocontext.explorer.forest import Forest
+from autocontext.types import Outcome, Path, Step, StepResult, Todo
+
+
+class ActionActor:
+    """Action mode: every action of the path is one todo of one step."""
+
+    def __init__(self, playing: Playing) -> None:
+        self.playing = playing
+
+    def run(self, path: Path, forest: Forest) -> list[Todo]:
+        """Execute the path's actions one by one; stop where one is refused or ends the episode.
+
+        A replay that shows something else than was recorded marks the node as diverged and returns nothing.
+
+        Raises:
+            StepFailure: the environment raised.
+            EnvironmentHung: it did not answer in time.
+        """
+        node = forest.nodes[path.start]
+        try:
+            forest.replayed += self.playing.goto(
+                forest.actions_to(node.id), [step.observation for step in node.path]
+            )
+        except Diverged as divergence:
+            forest.mark_diverged_at(node.id, divergence.index)
+            return []
+        todos, parent = [], path.start
+        for action in path.actions:
+            result = self.playing.step(action)
+            step = Step(
+                number=forest.steps_used + 1,
+                action=action,
+                observation=result.observation,
+                terminated=result.terminated,
+                refused=result.refused,
+            )
+            todo = Todo(
+                id=forest.next_todo_id(),
+                parent=parent,
+                text=action,
+                outcome=_outcome(result),
+                strategy=path.strategy,
+                iteration=forest.iterations + 1,
+                steps=(step,),
+            )
+            forest.add_todo(todo)
+            todos.append(todo)
+            parent = todo.id
+            if result.terminated or result.refused:
+                break
+        return todos
+
+
+def _outcome(result: StepResult) -> Outcome:
+    if result.refused:
+        return "refused"
+    return "terminated" if result.terminated else "done"

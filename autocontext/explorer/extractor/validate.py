@@ -1,0 +1,55 @@
+"""The rules that every edit passes, a reader's and a model's alike.
+
+The graph is true at the start of every task (initial-state truth per facet): a step proves a fact about a
+changeable facet only if nothing on the path from s0 had changed that facet. Taking a thing hides only where it was,
+cooking it only its food state, opening it only its openness.
+"""
+
+from __future__ import annotations
+
+from autocontext.environments.base import Reader
+from autocontext.explorer.forest import Forest
+from autocontext.explorer.knowledge import Knowledge
+from autocontext.types import Edit, Facet, RejectedEdit, normalise
+
+MAX_LENGTH = 10_000
+
+
+def validate(edit: Edit, forest: Forest, knowledge: Knowledge) -> Edit | RejectedEdit:
+    """The edit with the evidence that holds, or why none does."""
+    triplet = edit.triplet
+    for part, text in (("subject", triplet.subject), ("predicate", triplet.predicate), ("object", triplet.object)):
+        if not text.strip():
+            return RejectedEdit(edit=edit, why=f"the {part} is empty")
+        if len(text) > MAX_LENGTH:
+            return RejectedEdit(edit=edit, why=f"the {part} is longer than {MAX_LENGTH} characters")
+    if not edit.evidence:
+        return RejectedEdit(edit=edit, why="no step is given as evidence")
+    if edit.op == "remove" and knowledge.key(triplet) not in knowledge.facts:
+        return RejectedEdit(edit=edit, why="there is no such live fact to remove")
+    if edit.kind == "inferred":
+        if edit.rule not in forest.reader.rules:
+            return RejectedEdit(edit=edit, why=f"the environment declares no inference rule {edit.rule!r}")
+        missing = [number for number in edit.evidence if forest.node_of_step(number) is None]
+        return RejectedEdit(edit=edit, why=f"there is no step {missing[0]}") if missing else edit
+    facet = forest.reader.facet(triplet)
+    holding = []
+    for number in edit.evidence:
+        node = forest.node_of_step(number)
+        if node is None:
+            return RejectedEdit(edit=edit, why=f"there is no step {number}")
+        if facet is None or not _changed(facet, number, forest, forest.reader):
+            holding.append(number)
+    if facet is not None and not holding:
+        why = f"the path had already changed the {facet.aspect} of {facet.entity!r}"
+        return RejectedEdit(edit=edit, why=why)
+    return edit.model_copy(update={"evidence": tuple(holding)})
+
+
+def _changed(facet: Facet, number: int, forest: Forest, reader: Reader) -> bool:
+    """Had the path up to that step (included) changed the facet?"""
+    node = forest.node_of_step(number)
+    if node is None:
+        return False
+    wanted = (normalise(facet.entity), facet.aspect)
+    return any((normalise(changed.entity), changed.aspect) == wanted for changed in node.changed)

@@ -1,0 +1,228 @@
+"""The TODO forest while exploring: what was tried, from where, and what it revealed.
+
+Everything in it follows from what the database holds, so a run that was killed continues as if nothing had
+happened. Two numbers say what an action revealed: names of entities never recorded before, and words never read
+before; half of that goes to the action's parent too, which made it possible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from autocontext.environments.base import Reader
+from autocontext.errors import StepFailure
+from autocontext.explorer.steps import Plan, Reading
+from autocontext.types import Facet, Fact, InstanceRecord, Iteration, Revealed, State, Step, Todo
+
+PARENT_CREDIT = 0.5
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+@dataclass
+class Node:
+    """A state or todo with what follows from its place in the forest."""
+
+    id: str
+    parent: str | None
+    todo: Todo | None
+    path: tuple[Step, ...]
+    place: str
+    changed: frozenset[Facet]
+    diverged: bool = False
+
+    @property
+    def step(self) -> Step:
+        return self.path[-1]
+
+    @property
+    def depth(self) -> int:
+        """Actions from s0."""
+        return len(self.path) - 1
+
+    @property
+    def open(self) -> bool:
+        """Can anything be done from here?"""
+        return not (self.diverged or self.step.terminated or self.step.refused)
+
+
+@dataclass
+class Forest:
+    """All states and todos, their paths from s0, and the classes' statistics."""
+
+    reader: Reader
+    nodes: dict[str, Node] = field(default_factory=dict)
+    states: dict[str, State] = field(default_factory=dict)
+    todos: dict[str, Todo] = field(default_factory=dict)
+    classes: dict[str, Revealed] = field(default_factory=dict)
+    actions: dict[str, Revealed] = field(default_factory=dict)
+    tried: set[tuple[str, str]] = field(default_factory=set)
+    keep_templates: bool = True
+    """Whether what classes revealed is written for other instances to learn from."""
+    iterations: int = 0
+    steps_used: int = 0
+    replayed: int = 0
+    idle: int = 0
+    """Iterations in a row that brought nothing new."""
+    _words: set[str] = field(default_factory=set)
+    _touched: set[str] = field(default_factory=set)
+    _diverged: list[str] = field(default_factory=list)
+    _step_nodes: dict[int, str] = field(default_factory=dict)
+
+    # --- growing --------------------------------------------------------------------------------------
+
+    def add_state(self, state: State) -> None:
+        """S0, or the promotion of a todo that is already here."""
+        self.states[state.id] = state
+        if state.step is not None:
+            path = (state.step,)
+            self._insert(Node(state.id, None, None, path, self.reader.place(path), frozenset()))
+            self._words.update(_words(state.step))
+        elif state.promoted_from is not None:
+            origin = self.nodes[state.promoted_from]
+            self.nodes[state.id] = Node(
+                state.id, origin.id, None, origin.path, origin.place, origin.changed, origin.diverged
+            )
+
+    def add_todo(self, todo: Todo) -> Node:
+        """A node below its parent; `revealed` is told once its facts are known."""
+        parent = self.nodes[todo.parent]
+        path = parent.path + todo.steps
+        changed = parent.changed
+        for end in range(len(parent.path), len(path)):
+            changed |= self.reader.changed_facets(path[: end + 1])
+        node = Node(todo.id, parent.id, todo, path, self.reader.place(path), changed)
+        self.todos[todo.id] = todo
+        self.tried.add((parent.place, todo.text))
+        self.steps_used += len(todo.steps)
+        self._insert(node)
+        return node
+
+    def reveal(self, todo: Todo, names: int) -> Revealed:
+        """Count what a todo revealed (`names`: entities recorded for the first time) and credit its parent."""
+        words = set().union(*(_words(step) for step in todo.steps)) - self._words
+        self._words |= words
+        found = Revealed(tried=1, names=names, words=len(words))
+        self._count(todo, found)
+        parent = self.nodes[todo.parent]
+        if parent.todo is None and parent.parent is not None:
+            parent = self.nodes[parent.parent]
+        if parent.todo is not None:
+            credit = Revealed(tried=0, names=found.names * PARENT_CREDIT, words=found.words * PARENT_CREDIT)
+            self._count(parent.todo, credit)
+        return found
+
+    def close_iteration(
+        self, plan: Plan, todos: Sequence[Todo], reading: Reading, promoted: Sequence[State]
+    ) -> Iteration:
+        """Put together what the next transaction has to hold, and count it."""
+        self.iterations += 1
+        self.idle = 0 if reading.fresh else self.idle + 1
+        touched, self._touched = self._touched, set()
+        diverged, self._diverged = self._diverged, []
+        return Iteration(
+            n=self.iterations,
+            todos=tuple(todos),
+            promoted=tuple(promoted),
+            diverged=tuple(diverged),
+            edits=reading.edits,
+            rejected_paths=plan.rejected,
+            rejected_edits=reading.rejected,
+            templates={name: self.classes[name] for name in sorted(touched)} if self.keep_templates else {},
+            steps_used=self.steps_used,
+            replayed=self.replayed,
+        )
+
+    def mark_diverged_at(self, node_id: str, index: int) -> None:
+        """A replay towards `node_id` first differed after its `index`-th action.
+
+        Raises:
+            StepFailure: already the reset shows something else.
+        """
+        if index == 0:
+            raise StepFailure(
+                "the environment's reset shows something else than when this instance was first explored; "
+                "explore it under another name with --instance, or make it start the same every time."
+            )
+        node = self.node_of_step(self.nodes[node_id].path[index].number)
+        assert node is not None
+        self.mark_diverged(node.id)
+        self._diverged.append(node.id)
+
+    def mark_diverged(self, node_id: str) -> None:
+        """Nothing is expanded from this node any more, nor from its promotion."""
+        self.nodes[node_id].diverged = True
+        for state in self.states.values():
+            if state.promoted_from == node_id:
+                self.nodes[state.id].diverged = True
+
+    # --- reading --------------------------------------------------------------------------------------
+
+    def actions_to(self, node_id: str) -> list[str]:
+        """The low-level actions from s0 to a node: its checkpoint."""
+        return [step.action for step in self.nodes[node_id].path[1:]]
+
+    def node_of_step(self, number: int) -> Node | None:
+        """The node whose step has that number."""
+        found = self._step_nodes.get(number)
+        return self.nodes[found] if found else None
+
+    def next_todo_id(self) -> str:
+        return f"a{len(self.todos) + 1}"
+
+    def next_state_id(self) -> str:
+        return f"S{len(self.states)}"
+
+    def _insert(self, node: Node) -> None:
+        self.nodes[node.id] = node
+        for step in node.todo.steps if node.todo else node.path:
+            self._step_nodes[step.number] = node.id
+
+    def _count(self, todo: Todo, found: Revealed) -> None:
+        name = self.reader.action_class(todo.text)
+        self._touched.add(name)
+        self.classes[name] = _sum(self.classes.get(name), found)
+        self.actions[todo.text] = _sum(self.actions.get(todo.text), found)
+
+
+def load_forest(
+    reader: Reader, record: InstanceRecord, states: Sequence[State], todos: Sequence[Todo], facts: Sequence[Fact],
+    *, keep_templates: bool = True,
+) -> Forest:
+    """Rebuild the forest from what is stored, in the order in which it grew.
+
+    A name counts for the step that is its first evidence, which is what it counted for when it was recorded.
+    """
+    first: dict[str, int] = {}
+    for fact in facts:
+        for name in (fact.subject,) if fact.object_is_value else (fact.subject, fact.object):
+            if fact.evidence:
+                first[name] = min(first.get(name, fact.evidence[0]), *fact.evidence)
+    names = Counter(first.values())
+    forest = Forest(reader, keep_templates=keep_templates, iterations=record.applied_iteration, replayed=record.replayed)
+    forest.idle = record.applied_iteration - max((n for fact in facts for n in fact.added), default=0)
+    waiting = {state.promoted_from: state for state in states if state.promoted_from}
+    for state in states:
+        if state.step is not None:
+            forest.add_state(state)
+    for todo in todos:
+        forest.add_todo(todo)
+        if todo.outcome == "diverged":
+            forest.mark_diverged(todo.id)
+        forest.reveal(todo, sum(names[step.number] for step in todo.steps))
+        if todo.id in waiting:
+            forest.add_state(waiting[todo.id])
+    forest._touched.clear()
+    return forest
+
+
+def _words(step: Step) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(step.observation.text)}
+
+
+def _sum(one: Revealed | None, two: Revealed) -> Revealed:
+    if one is None:
+        return two
+    return Revealed(tried=one.tried + two.tried, names=one.names + two.names, words=one.words + two.words)

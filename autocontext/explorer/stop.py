@@ -1,0 +1,42 @@
+"""When to stop: budgets and patience. Each is one small callable; the first that gives a reason ends the run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from autocontext.explorer.forest import Forest
+from autocontext.types import Data, StopReason
+
+
+class Budget(Data):
+    """Limits of one exploration. `steps` and `iterations` are the instance's totals, not this run's."""
+
+    steps: int = 200
+    iterations: int | None = None
+    seconds: float | None = None
+    patience: int | None = 60
+    """Stop after so many iterations in a row without a new fact; None: never."""
+
+
+class BudgetStop:
+    """Stops at the budget, or when `interrupted()` says that somebody wants it to end after this iteration."""
+
+    def __init__(self, budget: Budget, interrupted: Callable[[], bool] = lambda: False) -> None:
+        self.budget = budget
+        self.interrupted = interrupted
+        self.started = time.monotonic()
+
+    def __call__(self, forest: Forest) -> StopReason | None:
+        budget = self.budget
+        if self.interrupted():
+            return "interrupted"
+        if forest.steps_used >= budget.steps:
+            return "steps"
+        if budget.iterations is not None and forest.iterations >= budget.iterations:
+            return "iterations"
+        if budget.seconds is not None and time.monotonic() - self.started >= budget.seconds:
+            return "time"
+        if budget.patience is not None and forest.idle >= budget.patience:
+            return "patience"
+        return None
