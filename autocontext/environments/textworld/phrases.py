@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 DIRECTIONS = {"north": "south", "south": "north", "east": "west", "west": "east"}
 OFFSETS = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
 COOKED = ("raw", "fried", "roasted", "grilled", "burned")
+LONGEST_NAME = 4
+"""Words of a name that is believed unseen."""
 CUT = ("sliced", "diced", "chopped")
 OPENNESS = {"open": "open", "opened": "open", "closed": "closed", "locked": "locked"}
 
@@ -25,19 +27,18 @@ _EXITS = (
     re.compile(r"Why not try going (north|south|east|west)\b"),
 )
 _FLOOR = re.compile(r"There (?:is|are) ([^.!?\n]+?) on the floor\b")
-_ON = (
-    re.compile(r"\bOn the ([^.,!?\n]+?),? you (?:can )?(?:see|make out) ([^.!?\n]+)"),
-    re.compile(r"\bYou see ([^.!?\n]+?) on the ([^.,!?\n]+)"),
-    re.compile(r"\bOn the ([^.,!?\n]+?) (?:is|are) ([^.!?\n]+)"),
+_ON = (  # (pattern, whether the holder comes first)
+    (re.compile(r"\bOn the ([^.,!?\n]+?),? you (?:can )?(?:see|make out) ([^.!?\n]+)"), True),
+    (re.compile(r"\bYou see ([^.!?\n]+?) on the ([^.,!?\n]+)"), False),
+    (re.compile(r"\bOn the ([^.,!?\n]+?) (?:is|are) ([^.!?\n]+)"), True),
 )
 _IN = (
     re.compile(r"\bThe ([^.,!?\n]+?) contains ([^.!?\n]+)"),
     re.compile(r"\bYou open the ([^.,!?\n]+?), revealing ([^.!?\n]+)"),
 )
-_STATED = re.compile(r"\b(?:an? |A |An )(open|opened|closed|locked) ([^.,!?\n]+?)(?=[.,!?\n]| is | here\b| in the room| nearby| close by| right there| looking )")
-_SEEN = re.compile(
-    r"(?:\b[Yy]ou (?:can )?(?:see|make out|notice|suddenly see)|It looks like it's|seeing|to reveal|and follow it to|wanted to see|want to see|you can see) "
-    r"an? ([^.,!?\n]+?)(?=[.,!?\n]| here\b| in the room| nearby| close by)"
+_STATED = re.compile(
+    r"\b(?:an? |A |An )(open|opened|closed|locked) "
+    r"([^.,!?\n]+?)(?=[.,!?\n]| is | here\b| in the room| nearby| close by| right there| looking )"
 )
 _EMPTY = re.compile(
     r"\bthe thing is empty\b|isn't a thing on it|hasn't got anything on it|nothing on (?:it|this piece of)"
@@ -98,10 +99,12 @@ def mentions(text: str, names: Iterable[str]) -> list[tuple[int, str]]:
     return sorted(found)
 
 
-def parse(text: str, names: frozenset[str]) -> Seen:
-    """Read one observation. With `names` (what the commands call things) only those are believed.
+def parse(text: str, names: frozenset[str], *, strict: bool = True) -> Seen:
+    """Read one observation.
 
-    Without names (the environment lists no actions) noun phrases of the patterns themselves are taken.
+    Strict: only `names` (what the listed commands call things) are believed. Otherwise, where no commands are
+    listed, the grammar's lists ("on the table you see a knife") are believed too; what merely stands in a sentence
+    ("you can see a recent ...") must still be among the names, that is, have answered to a command.
     """
     seen = Seen(room=room_of(text))
     for pattern in _EXITS:
@@ -109,27 +112,24 @@ def parse(text: str, names: frozenset[str]) -> Seen:
     seen.doors = [(door, where, state) for state, door, where in _DOOR.findall(text)]
     doors = {door for door, _, _ in seen.doors}
     for state, phrase in _STATED.findall(text):
-        if (thing := _known(phrase, names)) and not any(phrase.startswith(door) for door in doors):
+        if (thing := phrase.strip()) in names and thing not in doors:
             seen.stated[thing] = OPENNESS[state]
     for phrase in _FLOOR.findall(text):
-        seen.floor += _things(phrase, names, seen)
-    for index, pattern in enumerate(_ON):
+        seen.floor += _things(phrase, names, strict, seen)
+    for pattern, holder_first in _ON:
         for pair in pattern.findall(text):
-            holder, listed = pair if index != 1 else (pair[1], pair[0])
-            if (supporter := _known(holder, names)) is not None and supporter != "floor":
-                seen.on += [(thing, supporter) for thing in _things(listed, names, seen)]
-                seen.things.add(supporter)
+            holder, listed = pair if holder_first else reversed(pair)
+            if (supporter := _name(holder, names, strict)) is not None and supporter != "floor":
+                seen.on += [(thing, supporter) for thing in _things(listed, names, strict, seen)]
     for pattern in _IN:
         for holder, listed in pattern.findall(text):
-            if (container := _known(holder, names)) is not None:
-                seen.inside += [(thing, container) for thing in _things(listed, names, seen)]
-                seen.things.add(container)
-    if not names:
-        seen.things.update(phrase for raw in _SEEN.findall(text) if (phrase := _trim(raw)))
-    seen.things.update(seen.stated)
-    seen.things.update(thing for thing, _ in seen.on + seen.inside)
-    seen.things.update(seen.floor)
-    seen.empty = _empties(text, (names or seen.things) - doors)
+            if (container := _name(holder, names, strict)) is not None:
+                seen.inside += [(thing, container) for thing in _things(listed, names, strict, seen)]
+    if not strict:
+        seen.things.update(name for _, name in mentions(text, names))
+    held = seen.on + seen.inside
+    seen.things.update(seen.stated, seen.floor, (thing for thing, _ in held), (holder for _, holder in held))
+    seen.empty = _empties(text, (names | seen.things) - doors)
     return seen
 
 
@@ -138,31 +138,27 @@ def carried(inventory: str | None, names: frozenset[str]) -> dict[str, list[str]
     if not inventory or "carrying nothing" in inventory:
         return {}
     seen = Seen()
-    return {thing: seen.states.get(thing, []) for thing in _things(inventory.partition(":")[2], names, seen)}
+    listed = _things(inventory.partition(":")[2], names, True, seen)
+    return {thing: seen.states.get(thing, []) for thing in listed}
 
 
-def _things(phrase: str, names: frozenset[str], seen: Seen) -> list[str]:
+def _things(phrase: str, names: frozenset[str], strict: bool, seen: Seen) -> list[str]:
     found = []
     for item in items(phrase):
         name, adjectives = bare(item)
-        if (thing := _known(name, names)) is not None:
+        if (thing := _name(name, names, strict)) is not None:
             found.append(thing)
             if adjectives:
                 seen.states[thing] = adjectives
     return found
 
 
-def _known(phrase: str, names: frozenset[str]) -> str | None:
-    """The known name that the phrase is, its state's adjectives apart; any phrase where no names are known."""
+def _name(phrase: str, names: frozenset[str], strict: bool) -> str | None:
+    """The phrase as a name, without the adjective of openness; None if it is not to be believed."""
     phrase = re.sub(r"^(?:open|opened|closed|locked) ", "", phrase.strip())
-    if not names:
-        return phrase or None
-    return phrase if phrase in names else None
-
-
-def _trim(phrase: str) -> str | None:
-    phrase = re.sub(r"^(?:open|opened|closed|locked) ", "", phrase.strip())
-    return phrase if 0 < len(phrase.split()) <= 4 and "exit" not in phrase.split() else None
+    if phrase in names:
+        return phrase
+    return phrase if not strict and 0 < len(phrase.split()) <= LONGEST_NAME else None
 
 
 def _empties(text: str, names: Iterable[str]) -> set[str]:

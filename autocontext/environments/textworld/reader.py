@@ -49,20 +49,36 @@ class TextWorldReader:
         step = path[-1]
         if step.refused:
             return list(self._refusal(step))
-        names = self._names(path)
-        seen = phrases.parse(step.observation.text, names)
+        edits = self._shown(path, step, self._names(path, known))
+        if step.number == 0:
+            edits += self._start(step, self.place(path), self._names(path, known))
+        elif step.observation.admissible is None:
+            edits += self._named_late(path, known)
+        return edits
+
+    def _shown(self, path: Sequence[Step], step: Step, names: frozenset[str]) -> list[Edit]:
+        """What the step's own observation shows of the things with these names."""
         can = affordances(step.observation.admissible)
+        seen = phrases.parse(step.observation.text, names, strict=step.observation.admissible is not None)
         room = self.place(path)
-        edits = [
+        return [
             *self._moved(path, seen),
             *self._exits(step, room, seen, can),
             *self._things(step, room, names, seen, can),
             *self._states(step, names, seen, can),
             *self._learnt(step, room, can),
         ]
-        if step.number == 0:
-            edits += self._start(step, room, names)
-        return edits
+
+    def _named_late(self, path: Sequence[Step], known: Iterable[Triplet]) -> list[Edit]:
+        """Where no commands are listed, a thing's name is certain once it has answered to a command; then the last
+        look at this room, earlier on the path, is read again with that name."""
+        command, names = parse_command(path[-1].action), self._names(path[:-1], known)
+        if not command.a or command.verb == "go" or command.a in names:
+            return []
+        for end in range(len(path) - 1, 0, -1):
+            if phrases.room_of(path[end - 1].observation.text):
+                return self._shown(path[:end], path[end - 1], names | {command.a})
+        return []
 
     def infer(self, known: Sequence[tuple[Triplet, Sequence[int]]], rules: frozenset[str]) -> list[Edit]:
         """`way_back`: an exit leads back to where one came from. `grid`: rooms lie on a grid, so an exit towards
@@ -101,7 +117,7 @@ class TextWorldReader:
         """What the last command changed, if it was not refused."""
         if path[-1].refused or len(path) < 2:
             return frozenset()
-        carried = phrases.carried(path[-2].observation.inventory, self._names(path))
+        carried = phrases.carried(path[-2].observation.inventory, self._names(path, ()))
         return changed_by(path[-1].action, room=self.place(path[:-1]), carried=carried)
 
     def facet(self, triplet: Triplet) -> Facet | None:
@@ -130,12 +146,16 @@ class TextWorldReader:
 
     # --- parts of reading ----------------------------------------------------------------------------
 
-    def _names(self, path: Sequence[Step]) -> frozenset[str]:
-        """Names by which the commands on the path have called things; empty where none are listed."""
-        names: set[str] = set()
-        for step in path:
-            names |= affordances(step.observation.admissible).names
-        return frozenset(names)
+    def _names(self, path: Sequence[Step], known: Iterable[Triplet]) -> frozenset[str]:
+        """Names by which commands call things: those listed on the path, or, where none are listed, those that
+        answered to a command and those of the facts."""
+        if path[-1].observation.admissible is not None:
+            return frozenset().union(*(affordances(step.observation.admissible).names for step in path))
+        names = {parse_command(step.action).a for step in path if not step.refused}
+        for triplet in known:
+            if triplet.predicate in _PLACES:
+                names |= {triplet.subject} if triplet.predicate == "at" else {triplet.subject, triplet.object}
+        return frozenset(names - {"", *phrases.DIRECTIONS})
 
     def _start(self, step: Step, room: str, names: frozenset[str]) -> Iterator[Edit]:
         if room:
@@ -184,9 +204,9 @@ class TextWorldReader:
         for holder in sorted(seen.empty - full):
             yield _edit(holder, "contains", "nothing", "place", step.number, value=True)
         opened = parse_command(step.action)
-        if opened.verb == "open" and opened.a in can.opened and opened.a in can.here and "revealing" not in step.observation.text:
+        if opened.verb == "open" and opened.a in can.opened & can.here and "revealing" not in step.observation.text:
             yield _edit(opened.a, "contains", "nothing", "place", step.number, value=True)
-        if seen.room and not placed:
+        if seen.room and not placed and step.observation.admissible is not None:
             yield _edit(room, "contains", "nothing", "place", step.number, value=True)
 
     def _states(self, step: Step, names: frozenset[str], seen: phrases.Seen, can: Affordances) -> Iterator[Edit]:

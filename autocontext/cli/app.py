@@ -1,0 +1,81 @@
+"""The command `autocontext`: its groups of commands, and how errors leave it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from autocontext import __version__
+from autocontext.cli import db, explore, games, look, measure
+from autocontext.cli.output import Json, messages, print_json, print_text
+from autocontext.errors import AutoContextError, UsageError
+
+app = typer.Typer(
+    name="autocontext",
+    help="Explore an environment instance once; keep what is true of it as a graph; let any agent use it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+app.command("explore")(explore.explore)
+app.command("instances")(look.instances)
+app.command("show")(look.show)
+app.command("forest")(look.forest)
+app.command("evidence")(look.evidence)
+app.command("history")(look.history)
+app.command("query")(look.query)
+app.command("forget")(explore.forget)
+app.add_typer(measure.app, name="measure")
+app.add_typer(games.app, name="games")
+app.add_typer(db.app, name="db")
+
+
+@app.callback()
+def _root(debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something fails.")] = False) -> None:
+    """Options of every command; `--debug` is read in `main`."""
+
+
+@app.command()
+def version(as_json: Json = False) -> None:
+    """The version of this installation."""
+    if as_json:
+        print_json({"version": __version__})
+    else:
+        print_text(f"autocontext {__version__}")
+
+
+def main() -> None:
+    """Run the command line. Exit 1 with one line for an error, 2 for wrong usage, 130 when interrupted."""
+    debug = "--debug" in sys.argv[1:]
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        code = app(arguments, standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except UsageError as error:
+        if debug:
+            raise
+        messages.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
+        sys.exit(2)
+    except AutoContextError as error:
+        if debug:
+            raise
+        messages.print(f"error: {' '.join(str(error).split())}", style="red", markup=False, soft_wrap=True)
+        sys.exit(1)
+    except BrokenPipeError:  # the reader of our output (head, less) has gone
+        sys.stderr.close()
+        sys.exit(1)
+    except Exception as error:
+        if debug:
+            raise
+        line = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
+        messages.print(f"error: {line} (run again with --debug for a traceback)", style="red", markup=False, soft_wrap=True)
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
