@@ -1,6 +1,6 @@
 """How soon exploration covers TextWorld cooking games, cold, warm and at random, each against the ground truth.
 
-    python benchmarks/explore.py [--games FOLDER] [--steps 200] [--out results.json] [--seeds 101-112] [--modes cold,...]
+    python benchmarks/explore.py [--games FOLDER] [--steps 200] [--out results.json] [--seeds 101-112] [--modes ...]
 
 Runs on the configured database under a home of its own, so that nothing learned elsewhere helps. Modes: `cold`
 (`--no-learned`), `cold-no-grid` (the same without the rule `grid`), `warm` (the games in order, each learning from

@@ -35,7 +35,9 @@ app.add_typer(db.app, name="db")
 
 
 @app.callback()
-def _root(debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something fails.")] = False) -> None:
+def _root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something fails.")] = False,
+) -> None:
     """Options of every command; `--debug` is read in `main`."""
 
 
@@ -76,6 +78,8 @@ def main() -> None:
         if debug:
             raise
         line = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
-        messages.print(f"error: {line} (run again with --debug for a traceback)", style="red", markup=False, soft_wrap=True)
+        messages.print(
+            f"error: {line} (run again with --debug for a traceback)", style="red", markup=False, soft_wrap=True
+        )
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)

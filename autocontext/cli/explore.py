@@ -19,7 +19,9 @@ from autocontext.explorer.stop import Budget
 
 
 def explore(
-    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="`textworld`, or MODULE:CLASS of your own.")],
+    environment: Annotated[
+        str, typer.Argument(metavar="ENVIRONMENT", help="`textworld`, or MODULE:CLASS of your own.")
+    ],
     source: Annotated[str | None, typer.Argument(metavar="[SOURCE]", help="What to explore, e.g. GAME.z8.")] = None,
     instance: Annotated[str | None, typer.Option(metavar="ID", help="Name to store it under.")] = None,
     steps: Annotated[int, typer.Option(help="Steps in all, over every run on this instance.")] = 200,
@@ -29,13 +31,24 @@ def explore(
     max_iterations: Annotated[int | None, typer.Option(help="Iterations in all.")] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Seconds of this run.")] = None,
     patience: Annotated[int | None, typer.Option(help="Stop after so many iterations without a new fact.")] = None,
-    no_learned: Annotated[bool, typer.Option("--no-learned", help="Neither use nor keep what classes of actions reveal.")] = False,
-    no_admissible: Annotated[bool, typer.Option("--no-admissible", help="Explore as if no actions were listed.")] = False,
-    without_rule: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Do not infer by this rule (e.g. grid).")] = None,
+    no_learned: Annotated[
+        bool, typer.Option("--no-learned", help="Neither use nor keep what classes of actions reveal.")
+    ] = False,
+    no_admissible: Annotated[
+        bool, typer.Option("--no-admissible", help="Explore as if no actions were listed.")
+    ] = False,
+    without_rule: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Do not infer by this rule (e.g. grid).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Explore an instance into the graph; one that is known continues where it stopped."""
-    for name, value in (("--steps", steps), ("--paths", paths), ("--max-iterations", max_iterations), ("--patience", patience)):
+    for name, value in (
+        ("--steps", steps),
+        ("--paths", paths),
+        ("--max-iterations", max_iterations),
+        ("--patience", patience),
+    ):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}.")
     if max_seconds is not None and max_seconds <= 0:

@@ -85,7 +85,9 @@ def history(instance: InstanceId, fact: FactReference, as_json: Json = False) ->
 
 def query(
     cypher: Annotated[str, typer.Argument(metavar="CYPHER", help="One read-only statement.")],
-    param: Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter, V as JSON or text.")] = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter, V as JSON or text.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Rows at the most.")] = 1000,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds at the most.")] = 30.0,
     as_json: Json = False,

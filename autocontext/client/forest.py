@@ -1,10 +1,10 @@
 """The TODO forest as text: shallow trees, stable ids, spent branches folded, all within a token budget.
 
-    S0: the start
-      a1 open fridge: You open the fridge, revealing a carrot.
-        a2 take carrot: You take the carrot. -> S1
-      a3 cook carrot with stove: FAILED You are not carrying the carrot.
-    S1 (from a2): in kitchen; You are carrying: a carrot.
+S0: the start
+  a1 open fridge: You open the fridge, revealing a carrot.
+    a2 take carrot: You take the carrot. -> S1
+  a3 cook carrot with stove: FAILED You are not carrying the carrot.
+S1 (from a2): in kitchen; You are carrying: a carrot.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def render_forest(states: Sequence[State], todos: Sequence[Todo], *, max_tokens:
     children: dict[str, list[Todo]] = {}
     for todo in todos:
         children.setdefault(todo.parent, []).append(todo)
-    promoted = {state.promoted_from: state.id for state in states if state.promoted_from}
+    promoted: dict[str | None, str] = {state.promoted_from: state.id for state in states if state.promoted_from}
     if max_tokens is None:
         return "\n".join(_lines(states, children, promoted, _WIDTHS[0], None))
     room = max_tokens * CHARACTERS_PER_TOKEN

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from autocontext.types import Edit, Facet, Observation, Spec, Step, StepResult, Triplet
+from autocontext.types import Edit, Facet, FactKind, Observation, Spec, Step, StepResult, Triplet
 
 Snapshot = Any
 """Opaque to everyone but the adapter that made it; lives in the exploring process only."""
@@ -114,4 +114,14 @@ def default_spec(environment: object) -> Spec:
     """The spec of an object that has none: named after its class."""
     kind = type(environment)
     source = f"{kind.__module__}:{kind.__qualname__}"
-    return Spec(environment="custom", source=source, source_hash=source, description=(kind.__doc__ or "").split("\n")[0])
+    return Spec(
+        environment="custom", source=source, source_hash=source, description=(kind.__doc__ or "").split("\n")[0]
+    )
+
+
+def shows(
+    subject: str, predicate: str, object: str, kind: FactKind, *evidence: int, value: bool = False, rule: str = ""
+) -> Edit:
+    """The edit that adds one triplet, shown by the steps of those numbers; readers write little else."""
+    triplet = Triplet(subject=subject, predicate=predicate, object=object, object_is_value=value)
+    return Edit(triplet=triplet, kind=kind, evidence=evidence, rule=rule)

@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from autocontext.types import Edit, Facet, FactKind, Step, Triplet
+from autocontext.environments.base import shows
+from autocontext.types import Edit, Facet, Step, Triplet
 
 LENGTH = 200
 """An outcome longer than this is cut."""
 _PREPOSITIONS = re.compile(r"\s+(?:in|on|into|onto|from|with|to|at|under|using)\s+")
 _DIRECTIONS = frozenset("north south east west up down left right back n s e w u d in out".split())
-_IN_PLACE = re.compile(r"^you(?:'re| are)(?: now| standing| back)? (?:in|at|on) (?:the |a |an )?([^.,;:!\n]{1,60})", re.I)
+_IN_PLACE = re.compile(
+    r"^you(?:'re| are)(?: now| standing| back)? (?:in|at|on) (?:the |a |an )?([^.,;:!\n]{1,60})", re.I
+)
 _HEADING = re.compile(r"^[-=#*\s\[]*([^.!?;:\n]{1,60}?)[-=#*\s\]]*$")
 
 
@@ -77,27 +80,29 @@ class GenericReader:
     def _place(self, step: Step, here: str) -> Iterator[Edit]:
         text = " ".join(step.observation.text.split())
         if heading(step.observation.text) and not step.refused and text.casefold() != here.casefold():
-            yield _edit(here, "looks like", _cut(text), "place", step, value=True)
+            yield shows(here, "looks like", _cut(text), "place", step.number, value=True)
         carried = (step.observation.inventory or "").casefold()
         for action in step.observation.admissible or ():
             for name in objects(action):
                 if name.casefold() not in carried and name.casefold() != here.casefold():
-                    yield _edit(name, "at", here, "place", step)
+                    yield shows(name, "at", here, "place", step.number)
 
     def _outcome(self, path: Sequence[Step], step: Step, here: str) -> Iterator[Edit]:
         if len(path) < 2:
-            yield _edit(here, "is", "the start", "place", step, value=True)
+            yield shows(here, "is", "the start", "place", step.number, value=True)
             return
         before = self.place(path[:-1])
         if not before:
             return
         text = _cut(" ".join(step.observation.text.split()))
         if step.refused:
-            yield _edit(before, f"refuses: {step.action}", text or "no reason given", "mechanics", step, value=True)
+            yield shows(
+                before, f"refuses: {step.action}", text or "no reason given", "mechanics", step.number, value=True
+            )
         elif here != before:
-            yield _edit(before, f"{step.action} leads to", here, "mechanics", step)
+            yield shows(before, f"{step.action} leads to", here, "mechanics", step.number)
         elif text:
-            yield _edit(before, f"{step.action} gives", text, "mechanics", step, value=True)
+            yield shows(before, f"{step.action} gives", text, "mechanics", step.number, value=True)
 
 
 def heading(text: str) -> str | None:
@@ -121,8 +126,3 @@ def objects(action: str) -> list[str]:
 
 def _cut(text: str) -> str:
     return text if len(text) <= LENGTH else text[: LENGTH - 2].rstrip() + " …"
-
-
-def _edit(subject: str, predicate: str, object: str, kind: FactKind, step: Step, *, value: bool = False) -> Edit:
-    triplet = Triplet(subject=subject, predicate=predicate, object=object, object_is_value=value)
-    return Edit(triplet=triplet, kind=kind, evidence=(step.number,))

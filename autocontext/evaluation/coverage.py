@@ -17,6 +17,8 @@ SHARES = (0.5, 0.75, 0.95, 1.0)
 
 
 class Entities(Data):
+    """Named entities of the truth, and those that the graph shows."""
+
     truth: int
     covered: int
     share: float
@@ -24,6 +26,8 @@ class Entities(Data):
 
 
 class Facts(Data):
+    """Live facts against the truth; precision is None when none could be checked."""
+
     checked: int
     right: int
     precision: float | None
@@ -32,6 +36,8 @@ class Facts(Data):
 
 
 class Relations(Data):
+    """The core relations of the truth, and those that the graph holds."""
+
     truth: int
     found: int
     recall: float

@@ -43,7 +43,11 @@ class Truth:
         key = (normalise(triplet.subject), normalise(triplet.predicate), normalise(triplet.object))
         if key[1] not in _CHECKED and not key[1].startswith("leads "):
             return None
-        if key[1] == "is" and key[2] in _OPENNESS and not any((key[0], "is", state) in self.facts for state in _OPENNESS):
+        if (
+            key[1] == "is"
+            and key[2] in _OPENNESS
+            and not any((key[0], "is", state) in self.facts for state in _OPENNESS)
+        ):
             return None  # a barbecue is printed as closed, but the world's facts do not say whether it is
         return key in self.facts
 
@@ -102,9 +106,7 @@ def _map(truth: Truth, facts: list[tuple[str, list[str]]], names: dict[str, str]
             truth.add(names[door], f"leads {towards[here, there]} from", names[here])
 
 
-def _places(
-    truth: Truth, facts: list[tuple[str, list[str]]], names: dict[str, str], types: dict[str, str]
-) -> None:
+def _places(truth: Truth, facts: list[tuple[str, list[str]]], names: dict[str, str], types: dict[str, str]) -> None:
     full = set()
     for predicate, arguments in facts:
         if predicate in ("at", "in", "on"):
@@ -126,9 +128,7 @@ def _places(
         truth.add(names[holder], "contains", "nothing", core=False)
 
 
-def _states(
-    truth: Truth, facts: list[tuple[str, list[str]]], names: dict[str, str], types: dict[str, str]
-) -> None:
+def _states(truth: Truth, facts: list[tuple[str, list[str]]], names: dict[str, str], types: dict[str, str]) -> None:
     for predicate, arguments in facts:
         subject = arguments[0]
         if subject not in names:

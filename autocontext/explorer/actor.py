@@ -24,9 +24,7 @@ class ActionActor:
         """
         node = forest.nodes[path.start]
         try:
-            forest.replayed += self.playing.goto(
-                forest.actions_to(node.id), [step.observation for step in node.path]
-            )
+            forest.replayed += self.playing.goto(forest.actions_to(node.id), [step.observation for step in node.path])
         except Diverged as divergence:
             forest.mark_diverged_at(node.id, divergence.index)
             return []

@@ -188,8 +188,13 @@ class Forest:
 
 
 def load_forest(
-    reader: Reader, record: InstanceRecord, states: Sequence[State], todos: Sequence[Todo], facts: Sequence[Fact],
-    *, keep_templates: bool = True,
+    reader: Reader,
+    record: InstanceRecord,
+    states: Sequence[State],
+    todos: Sequence[Todo],
+    facts: Sequence[Fact],
+    *,
+    keep_templates: bool = True,
 ) -> Forest:
     """Rebuild the forest from what is stored, in the order in which it grew.
 
@@ -201,7 +206,9 @@ def load_forest(
             if fact.evidence:
                 first[name] = min(first.get(name, fact.evidence[0]), *fact.evidence)
     names = Counter(first.values())
-    forest = Forest(reader, keep_templates=keep_templates, iterations=record.applied_iteration, replayed=record.replayed)
+    forest = Forest(
+        reader, keep_templates=keep_templates, iterations=record.applied_iteration, replayed=record.replayed
+    )
     forest.idle = record.applied_iteration - max((n for fact in facts for n in fact.added), default=0)
     waiting = {state.promoted_from: state for state in states if state.promoted_from}
     for state in states:

@@ -23,9 +23,7 @@ class PlacePromoter:
                 continue
             carried = " ".join((node.step.observation.inventory or "").split())
             summary = f"in {node.place}" + (f"; {carried}" if carried else "")
-            state = State(
-                id=forest.next_state_id(), promoted_from=todo.id, summary=summary, iteration=todo.iteration
-            )
+            state = State(id=forest.next_state_id(), promoted_from=todo.id, summary=summary, iteration=todo.iteration)
             forest.add_state(state)
             promoted.append(state)
         return promoted

@@ -13,6 +13,7 @@ from autocontext.config import Settings, load_settings
 from autocontext.environments.base import Environment, Reader, Suggesting
 from autocontext.environments.generic import GenericReader
 from autocontext.environments.playing import Playing
+from autocontext.errors import EnvironmentFailure, UsageError
 from autocontext.explorer.actor import ActionActor
 from autocontext.explorer.extractor.rules import RuleExtractor
 from autocontext.explorer.forest import Forest, load_forest
@@ -25,7 +26,6 @@ from autocontext.explorer.planner.systematic import SystematicPlanner
 from autocontext.explorer.promoter import PlacePromoter
 from autocontext.explorer.protocols import Planner
 from autocontext.explorer.stop import Budget, BudgetStop
-from autocontext.errors import EnvironmentFailure, UsageError
 from autocontext.graph.store import GraphStore
 from autocontext.types import Data, InstanceRecord, Iteration, Revealed, Spec, State, Step, StopReason
 

@@ -1,21 +1,21 @@
 """An environment of one's own: 40 lines, five methods, nothing of AutoContext's."""
 
+ROOMS = {
+    "hall": "You are in the hall. Stairs lead down, a gate stands in the north.",
+    "cellar": "You are in the cellar. There is a chest. Stairs lead up.",
+    "garden": "You are in the garden. There is a well.",
+}
+
 
 class House:
     """A cellar with a chest, a locked garden, and nothing but text."""
-
-    ROOMS = {
-        "hall": "You are in the hall. Stairs lead down, a gate stands in the north.",
-        "cellar": "You are in the cellar. There is a chest. Stairs lead up.",
-        "garden": "You are in the garden. There is a well.",
-    }
 
     def __init__(self):
         self.reset()
 
     def reset(self):
         self.room, self.open, self.key = "hall", False, False
-        return self.ROOMS[self.room]
+        return ROOMS[self.room]
 
     def step(self, action):
         match (self.room, action):
@@ -35,7 +35,7 @@ class House:
                 return "The gate is locked."
             case _:
                 return "That does nothing."
-        return self.ROOMS[self.room]
+        return ROOMS[self.room]
 
     def snapshot(self):
         return self.room, self.open, self.key

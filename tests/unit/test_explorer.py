@@ -110,7 +110,9 @@ def test_a_rebuilt_forest_knows_what_the_grown_one_knew():
 
 def test_an_action_is_worth_what_its_class_revealed_elsewhere():
     forest, knowledge = Forest(GenericReader()), Knowledge()
-    forest.add_state(State(id="S0", step=Step(number=0, action="", observation=Observation(text="You are in the hall."))))
+    forest.add_state(
+        State(id="S0", step=Step(number=0, action="", observation=Observation(text="You are in the hall.")))
+    )
     learned = {"open chest": Revealed(tried=10, names=50), "go": Revealed(tried=10, names=1)}
     planner = SystematicPlanner(House().suggest, 10, learned=learned)
     assert planner.propose(forest, knowledge).accepted[0].actions == ("open chest",)

@@ -22,7 +22,9 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def step(number: int, action: str, text: str, admissible=COMMANDS, inventory="You are carrying nothing.", **more) -> Step:
+def step(
+    number: int, action: str, text: str, admissible=COMMANDS, inventory="You are carrying nothing.", **more
+) -> Step:
     seen = Observation(text=text, admissible=admissible, inventory=inventory)
     return Step(number=number, action=action, observation=seen, **more)
 
@@ -85,7 +87,9 @@ def test_an_opened_empty_container_is_a_fact():
 
 
 def test_the_recipe_is_read_food_by_food():
-    text = "You open the copy and start reading:\n\nRecipe #1\n---------\nGather.\n\nIngredients:\ncarrot\n  red apple\n\n"
+    text = (
+        "You open the copy and start reading:\n\nRecipe #1\n---------\nGather.\n\nIngredients:\ncarrot\n  red apple\n\n"
+    )
     text += "Directions:\ndice the carrot\n  fry the carrot\n  prepare meal"
     facts = read(step(0, "", KITCHEN), step(1, "examine cookbook", text))
     assert {

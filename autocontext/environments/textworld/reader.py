@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from autocontext.environments.base import shows
 from autocontext.environments.textworld import phrases
 from autocontext.environments.textworld.commands import (
     COOKING,
@@ -23,7 +24,8 @@ from autocontext.environments.textworld.commands import (
     changed_by,
     parse_command,
 )
-from autocontext.types import Edit, Facet, FactKind, Step, Triplet
+from autocontext.environments.textworld.inference import RULES, infer_exits
+from autocontext.types import Edit, Facet, Step, Triplet
 
 _RECIPE = re.compile(r"Ingredients:\s*\n(?P<needs>.*?)\n\s*\nDirections:\s*\n(?P<does>.*)", re.DOTALL)
 _USEFUL = re.compile(r"\bUseful for (frying|roasting|grilling) things\b")
@@ -35,7 +37,7 @@ _PLACES = {"at", "in", "on"}
 class TextWorldReader:
     """The reader of every game that TextWorld makes; knows its grammar, not its games."""
 
-    rules = ("way_back", "grid")
+    rules = RULES
 
     def place(self, path: Sequence[Step]) -> str:
         """The room named by the last header on the path."""
@@ -81,37 +83,8 @@ class TextWorldReader:
         return []
 
     def infer(self, known: Sequence[tuple[Triplet, Sequence[int]]], rules: frozenset[str]) -> list[Edit]:
-        """`way_back`: an exit leads back to where one came from. `grid`: rooms lie on a grid, so an exit towards
-        an occupied cell leads to the room there, if that room has an exit facing it."""
-        leads = {
-            (triplet.subject, triplet.predicate.split()[1]): (triplet.object, tuple(evidence))
-            for triplet, evidence in known
-            if triplet.predicate.startswith("leads ") and triplet.predicate.endswith(" to")
-        }
-        faces: dict[tuple[str, str], tuple[int, ...]] = {}
-        for triplet, evidence in known:
-            if triplet.predicate == "has exit":
-                faces[triplet.subject, triplet.object] = tuple(evidence)
-        edits = []
-        if "way_back" in rules:
-            for (room, where), (other, proof) in list(leads.items()):
-                back = phrases.DIRECTIONS[where]
-                if (other, back) in faces and (other, back) not in leads:
-                    edits.append(_edit(other, f"leads {back} to", room, "inferred", *proof[:1], rule="way_back"))
-                    leads[other, back] = (room, proof)
-        if "grid" in rules:
-            for component in _grids(leads):
-                cells = {cell: room for room, (cell, _) in component.items()}
-                if len(cells) < len(component):
-                    continue  # two rooms on one cell: this map is no grid
-                for room, ((x, y), premise) in component.items():
-                    for where, (dx, dy) in phrases.OFFSETS.items():
-                        other = cells.get((x + dx, y + dy))
-                        back = phrases.DIRECTIONS[where]
-                        if other and (room, where) in faces and (other, back) in faces and (room, where) not in leads:
-                            proof = sorted({*premise, *component[other][1], faces[room, where][0], faces[other, back][0]})
-                            edits.append(_edit(room, f"leads {where} to", other, "inferred", *proof, rule="grid"))
-        return edits
+        """Where exits lead, by the rules `way_back` and `grid`."""
+        return infer_exits(known, rules)
 
     def changed_facets(self, path: Sequence[Step]) -> frozenset[Facet]:
         """What the last command changed, if it was not refused."""
@@ -159,23 +132,23 @@ class TextWorldReader:
 
     def _start(self, step: Step, room: str, names: frozenset[str]) -> Iterator[Edit]:
         if room:
-            yield _edit(room, "is", "the start", "place", 0, value=True)
+            yield shows(room, "is", "the start", "place", 0, value=True)
         for thing in phrases.carried(step.observation.inventory, names):
-            yield _edit(thing, "is", "carried at the start", "place", 0, value=True)
+            yield shows(thing, "is", "carried at the start", "place", 0, value=True)
 
     def _moved(self, path: Sequence[Step], seen: phrases.Seen) -> Iterator[Edit]:
         command = parse_command(path[-1].action)
         if command.verb == "go" and seen.room and (origin := self.place(path[:-1])):
-            yield _edit(origin, f"leads {command.a} to", seen.room, "place", path[-1].number)
+            yield shows(origin, f"leads {command.a} to", seen.room, "place", path[-1].number)
 
     def _exits(self, step: Step, room: str, seen: phrases.Seen, can: Affordances) -> Iterator[Edit]:
         if not room:
             return
         for where in sorted(seen.exits | can.exits | {where for _, where, _ in seen.doors}):
-            yield _edit(room, "has exit", where, "place", step.number, value=True)
+            yield shows(room, "has exit", where, "place", step.number, value=True)
         for door, where, state in seen.doors:
-            yield _edit(door, f"leads {where} from", room, "place", step.number)
-            yield _edit(door, "is", state, "property", step.number, value=True)
+            yield shows(door, f"leads {where} from", room, "place", step.number)
+            yield shows(door, "is", state, "property", step.number, value=True)
 
     def _things(
         self, step: Step, room: str, names: frozenset[str], seen: phrases.Seen, can: Affordances
@@ -199,15 +172,15 @@ class TextWorldReader:
             placed[thing] = ("at", room)
         for thing, (predicate, holder) in sorted(placed.items()):
             if thing not in carried and thing != holder:
-                yield _edit(thing, predicate, holder, "place", step.number)
+                yield shows(thing, predicate, holder, "place", step.number)
         full = {holder for _, holder in placed.values()}
         for holder in sorted(seen.empty - full):
-            yield _edit(holder, "contains", "nothing", "place", step.number, value=True)
+            yield shows(holder, "contains", "nothing", "place", step.number, value=True)
         opened = parse_command(step.action)
         if opened.verb == "open" and opened.a in can.opened & can.here and "revealing" not in step.observation.text:
-            yield _edit(opened.a, "contains", "nothing", "place", step.number, value=True)
+            yield shows(opened.a, "contains", "nothing", "place", step.number, value=True)
         if seen.room and not placed and step.observation.admissible is not None:
-            yield _edit(room, "contains", "nothing", "place", step.number, value=True)
+            yield shows(room, "contains", "nothing", "place", step.number, value=True)
 
     def _states(self, step: Step, names: frozenset[str], seen: phrases.Seen, can: Affordances) -> Iterator[Edit]:
         openness = dict(seen.stated)
@@ -215,77 +188,44 @@ class TextWorldReader:
         openness.update(dict.fromkeys(can.opened, "open"))
         openness.update({thing: "locked" for thing, _ in can.unlockable})
         for thing, state in sorted(openness.items()):
-            yield _edit(thing, "is", state, "property", step.number, value=True)
+            yield shows(thing, "is", state, "property", step.number, value=True)
         states = {**phrases.carried(step.observation.inventory, names), **seen.states}
         for food, adjectives in sorted(states.items()):
             for adjective in adjectives:
-                yield _edit(food, "is", adjective, "property", step.number, value=True)
+                yield shows(food, "is", adjective, "property", step.number, value=True)
 
     def _learnt(self, step: Step, room: str, can: Affordances) -> Iterator[Edit]:
         """What the command did or told: recipes, uses, keys."""
         command, text = parse_command(step.action), step.observation.text
         for thing, key in can.unlockable:
-            yield _edit(key, "unlocks", thing, "mechanics", step.number)
+            yield shows(key, "unlocks", thing, "mechanics", step.number)
         if can.meal and room:
-            yield _edit("prepare meal", "works in", room, "mechanics", step.number)
+            yield shows("prepare meal", "works in", room, "mechanics", step.number)
         if command.verb == "examine":
             if use := _USEFUL.search(text):
-                yield _edit(command.a, "used for", use.group(1), "mechanics", step.number, value=True)
+                yield shows(command.a, "used for", use.group(1), "mechanics", step.number, value=True)
             if recipe := _RECIPE.search(text):
                 yield from self._recipe(step, command.a, recipe)
         elif command.verb == "cook" and (done := _COOKED.search(text)):
-            yield _edit(command.b, "used for", COOKING[done.group(1)], "mechanics", step.number, value=True)
+            yield shows(command.b, "used for", COOKING[done.group(1)], "mechanics", step.number, value=True)
         elif command.verb in CUTTING and f"You {command.verb} the" in text:
-            yield _edit(command.b, "used for", CUTTING[command.verb], "mechanics", step.number, value=True)
+            yield shows(command.b, "used for", CUTTING[command.verb], "mechanics", step.number, value=True)
         elif command.verb == "unlock" and text.startswith("You unlock"):
-            yield _edit(command.b, "unlocks", command.a, "mechanics", step.number)
+            yield shows(command.b, "unlocks", command.a, "mechanics", step.number)
 
     def _recipe(self, step: Step, book: str, recipe: re.Match[str]) -> Iterator[Edit]:
         needed = [line.strip() for line in recipe["needs"].splitlines() if line.strip()]
         for food in needed:
-            yield _edit(book, "recipe needs", food, "property", step.number)
+            yield shows(book, "recipe needs", food, "property", step.number)
         for line in (line.strip() for line in recipe["does"].splitlines() if line.strip()):
             verb, _, food = line.partition(" the ")
             if food in needed:
-                yield _edit(food, "recipe says to", verb, "property", step.number, value=True)
+                yield shows(food, "recipe says to", verb, "property", step.number, value=True)
             else:
-                yield _edit(book, "recipe says to", line, "property", step.number, value=True)
+                yield shows(book, "recipe says to", line, "property", step.number, value=True)
 
     def _refusal(self, step: Step) -> Iterator[Edit]:
         if found := _NEEDS_KEY.search(step.observation.text):
             thing, key = found.groups()
-            yield _edit(thing, "is", "locked", "property", step.number, value=True)
-            yield _edit(thing, "needs", key, "mechanics", step.number)
-
-
-def _edit(
-    subject: str, predicate: str, object: str, kind: FactKind, *evidence: int, value: bool = False, rule: str = ""
-) -> Edit:
-    triplet = Triplet(subject=subject, predicate=predicate, object=object, object_is_value=value)
-    return Edit(triplet=triplet, kind=kind, evidence=evidence, rule=rule)
-
-
-def _grids(
-    leads: dict[tuple[str, str], tuple[str, tuple[int, ...]]],
-) -> list[dict[str, tuple[tuple[int, int], tuple[int, ...]]]]:
-    """Connected sets of rooms with their cells and the steps that place them: room -> ((x, y), premise steps)."""
-    near: dict[str, list[tuple[str, int, int, tuple[int, ...]]]] = {}
-    for (room, where), (other, proof) in leads.items():
-        dx, dy = phrases.OFFSETS[where]
-        near.setdefault(room, []).append((other, dx, dy, proof))
-        near.setdefault(other, []).append((room, -dx, -dy, proof))
-    found, placed = [], set()
-    for start in near:
-        if start in placed:
-            continue
-        component: dict[str, tuple[tuple[int, int], tuple[int, ...]]] = {start: ((0, 0), ())}
-        queue = [start]
-        for room in queue:
-            (x, y), premise = component[room]
-            for other, dx, dy, proof in near[room]:
-                if other not in component:
-                    component[other] = ((x + dx, y + dy), (*premise, *proof[:1]))
-                    queue.append(other)
-        placed |= set(component)
-        found.append(component)
-    return found
+            yield shows(thing, "is", "locked", "property", step.number, value=True)
+            yield shows(thing, "needs", key, "mechanics", step.number)

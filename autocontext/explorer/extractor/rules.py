@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from autocontext.explorer.extractor.validate import validate
 from autocontext.explorer.forest import Forest
-from autocontext.explorer.knowledge import Knowledge
+from autocontext.explorer.knowledge import Knowledge, Known
 from autocontext.explorer.steps import Reading
 from autocontext.types import Edit, RejectedEdit, Todo
 
@@ -56,9 +56,8 @@ class _Taken:
         for proposed in proposals:
             known = self.knowledge.facts.get(self.knowledge.key(proposed.triplet))
             seen_now = known is not None and known.kind == "inferred" and proposed.kind != "inferred"
-            if proposed.op == "add" and known is not None and not seen_now:
-                if len(known.evidence) >= ENOUGH_EVIDENCE or set(proposed.evidence) <= set(known.evidence):
-                    continue
+            if proposed.op == "add" and known is not None and not seen_now and _proven(known, proposed):
+                continue
             checked = validate(proposed, self.forest, self.knowledge)
             if isinstance(checked, RejectedEdit):
                 self.rejected.append(checked)
@@ -67,3 +66,8 @@ class _Taken:
             names += len(self.knowledge.apply(checked))
             self.edits.append(checked)
         return names
+
+
+def _proven(known: Known, edit: Edit) -> bool:
+    """Would the edit add nothing that matters to the evidence?"""
+    return len(known.evidence) >= ENOUGH_EVIDENCE or set(edit.evidence) <= set(known.evidence)

@@ -27,7 +27,9 @@ class Frontier:
     def open(self, forest: Forest, knowledge: Knowledge) -> Iterator[tuple[str, Node]]:
         """(action, node) of all that is left to try, without what the facts already answer."""
         for node in forest.nodes.values():
-            if node.id not in self._seen and node.id not in forest.states or node.id == "S0" and "S0" not in self._seen:
+            if (node.id not in self._seen and node.id not in forest.states) or (
+                node.id == "S0" and "S0" not in self._seen
+            ):
                 self._seen.add(node.id)
                 if node.open:
                     self._offer(node)

@@ -55,7 +55,9 @@ class SystematicPlanner:
     def propose(self, forest: Forest, knowledge: Knowledge) -> Plan:
         """The best few; `frontier_empty` when nothing is left to try."""
         worth = Worth(forest, self.prior, self.learned)
-        offers = [(worth.of(action), -node.depth, node, action) for action, node in self.frontier.open(forest, knowledge)]
+        offers = [
+            (worth.of(action), -node.depth, node, action) for action, node in self.frontier.open(forest, knowledge)
+        ]
         if not offers:
             return Plan(stop="frontier_empty")
         offers.sort(key=lambda offer: (-offer[0], -offer[1], offer[2].step.number, offer[3]))
