@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from autocontext.environments.textworld import files, text
+from autocontext.environments.textworld.refusals import is_refusal
 from autocontext.environments.textworld.snapshots import Machine, MachineState
 from autocontext.environments.textworld.suggest import Suggester
 from autocontext.errors import GameFileError, StepFailure
@@ -82,10 +83,8 @@ class TextWorldGame:
         score = self._read_score(state)
         reward, self._score = float(score - self._score), score
         self._observation = self._observe(reply, state)
-        refused = not self._terminated and text.refused(reply)
-        return StepResult(
-            observation=self._observation, terminated=self._terminated, refused=refused, reward=reward
-        )
+        refused = not self._terminated and is_refusal(reply)
+        return StepResult(observation=self._observation, terminated=self._terminated, refused=refused, reward=reward)
 
     def snapshot(self) -> Moment:
         """The present moment, exactly."""
@@ -96,7 +95,7 @@ class TextWorldGame:
         size = saved.size + len(self._observation.text) + sum(map(len, self._observation.admissible or ()))
         return Moment(id(self), saved, self._observation, self._terminated, self._score, size)
 
-    def restore(self, snapshot: Moment) -> Observation:
+    def restore(self, snapshot: object) -> Observation:
         """Back to that moment, the observation included."""
         self._running()
         if not isinstance(snapshot, Moment) or snapshot.owner != id(self):
@@ -117,7 +116,7 @@ class TextWorldGame:
         if env is not None:
             env.close()
 
-    def __enter__(self) -> TextWorldGame:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -41,20 +41,6 @@ _WORD = 9  # letters of a word that the Z-machine tells apart: `transcripts` is 
 _SEPARATORS = re.compile(r"[.;!?]+|\bthen\b", re.IGNORECASE)
 _LONGEST = 190  # bytes: the interpreter cuts a longer line silently
 
-REFUSALS: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"I beg your pardon\?",
-        r"You can't see any such thing\.",
-        r"That's not a verb I recognise\.",
-        r"You can't go that way\.",
-        r"You need to take the .+ first\.",
-        r"You have to (?:open|unlock) the .+ first\.",
-        r"(?:That's|It's|They're|Those are) already (?:open|closed)\.",
-    )
-)
-"""Replies by which the parser or a rule says that nothing was done; each is the whole reply."""
-
 
 def clean(reply: str, *, task: bool = False, opening: bool = False) -> str:
     """The part of a reply that an agent sees of the world; with `task`, objective and score are left in.
@@ -83,11 +69,6 @@ def score(reply: str) -> int | None:
 def ended(reply: str) -> bool:
     """True when the reply ends the game, won or lost."""
     return any(mark in reply for mark in _ENDED)
-
-
-def refused(text: str) -> bool:
-    """True when a (cleaned) reply is nothing but one of the refusals."""
-    return any(pattern.fullmatch(text) for pattern in REFUSALS)
 
 
 def tidy(action: str) -> str:
