@@ -28,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> Path:
 
 
 class Installed:
-    """A clean virtual environment with the wheel in it, a folder to work in, an empty home: all outside the checkout."""
+    """A clean virtual environment with the wheel in it, a folder to work in and an empty home, all elsewhere."""
 
     def __init__(self, folder: Path) -> None:
         self.bin = folder / "venv" / "bin"
