@@ -92,6 +92,10 @@ class Reader(Protocol):
         """Facts of kind `inferred` that follow from the live facts by the named rules, with premise steps."""
         ...
 
+    def refused(self, observation: Observation) -> bool:
+        """Does this reply say that the action did nothing? For environments that do not tell it themselves."""
+        ...
+
     def changed_facets(self, path: Sequence[Step]) -> frozenset[Facet]:
         """What the last step of the path moved, opened, cooked ... (nothing, if it was refused)."""
         ...

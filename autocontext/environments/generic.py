@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from autocontext.environments.base import shows
-from autocontext.types import Edit, Facet, Step, Triplet
+from autocontext.types import Edit, Facet, Observation, Step, Triplet
 
 LENGTH = 200
 """An outcome longer than this is cut."""
@@ -19,6 +19,12 @@ _PREPOSITIONS = re.compile(r"\s+(?:in|on|into|onto|from|with|to|at|under|using)\
 _DIRECTIONS = frozenset("north south east west up down left right back n s e w u d in out".split())
 _IN_PLACE = re.compile(
     r"^you(?:'re| are)(?: now| standing| back)? (?:in|at|on) (?:the |a |an )?([^.,;:!\n]{1,60})", re.I
+)
+_REFUSAL = re.compile(
+    r"\b(?:can(?:no|')t|could(?: no|n')t|(?:do|does|did)(?: no|n')t (?:know|understand|work|see|do anything)|not (?:possible|allowed)"
+    r"|nothing happens|(?:does|did|do) nothing|impossible|invalid|unknown|unable|no such|there is no|is locked|not found"
+    r"|denied|refused|failed|error)\b",
+    re.IGNORECASE,
 )
 _HEADING = re.compile(r"^[-=#*\s\[]*([^.!?;:\n]{1,60}?)[-=#*\s\]]*$")
 
@@ -45,6 +51,10 @@ class GenericReader:
     def infer(self, known: Sequence[tuple[Triplet, Sequence[int]]], rules: frozenset[str]) -> list[Edit]:
         """Nothing: without a grammar nothing follows."""
         return []
+
+    def refused(self, observation: Observation) -> bool:
+        """A short reply in one of the phrases by which programs commonly refuse."""
+        return len(observation.text) <= LENGTH and bool(_REFUSAL.search(observation.text))
 
     def changed_facets(self, path: Sequence[Step]) -> frozenset[Facet]:
         """Where the named things are, and how the place looks if one is still there."""

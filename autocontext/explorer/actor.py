@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autocontext.environments.playing import Diverged, Playing
 from autocontext.explorer.forest import Forest
-from autocontext.types import Outcome, Path, Step, StepResult, Todo
+from autocontext.types import Outcome, Path, Step, Todo
 
 
 class ActionActor:
@@ -23,26 +23,28 @@ class ActionActor:
             EnvironmentHung: it did not answer in time.
         """
         node = forest.nodes[path.start]
+        recorded = [step.observation for step in node.path]
         try:
-            forest.replayed += self.playing.goto(forest.actions_to(node.id), [step.observation for step in node.path])
+            forest.replayed += self.playing.goto(forest.actions_to(node.id), recorded[1:], start=recorded[0])
         except Diverged as divergence:
-            forest.mark_diverged_at(node.id, divergence.index)
+            forest.mark_diverged_at(node.id, divergence)
             return []
         todos, parent = [], path.start
         for action in path.actions:
             result = self.playing.step(action)
+            refused = result.refused or forest.reader.refused(result.observation)
             step = Step(
                 number=forest.steps_used + 1,
                 action=action,
                 observation=result.observation,
                 terminated=result.terminated,
-                refused=result.refused,
+                refused=refused,
             )
             todo = Todo(
                 id=forest.next_todo_id(),
                 parent=parent,
                 text=action,
-                outcome=_outcome(result),
+                outcome=_outcome(refused, result.terminated),
                 strategy=path.strategy,
                 iteration=forest.iterations + 1,
                 steps=(step,),
@@ -50,12 +52,12 @@ class ActionActor:
             forest.add_todo(todo)
             todos.append(todo)
             parent = todo.id
-            if result.terminated or result.refused:
+            if result.terminated or refused:
                 break
         return todos
 
 
-def _outcome(result: StepResult) -> Outcome:
-    if result.refused:
-        return "refused"
-    return "terminated" if result.terminated else "done"
+def _outcome(refused: bool, terminated: bool) -> Outcome:
+    if terminated:
+        return "terminated"
+    return "refused" if refused else "done"

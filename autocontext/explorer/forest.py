@@ -13,11 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from autocontext.environments.base import Reader
+from autocontext.environments.playing import Diverged
 from autocontext.errors import StepFailure
 from autocontext.explorer.steps import Plan, Reading
 from autocontext.types import Facet, Fact, InstanceRecord, Iteration, Revealed, State, Step, Todo
 
 PARENT_CREDIT = 0.5
+Situation = frozenset[Facet]
+"""What a path has changed of the start."""
+
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -30,7 +34,7 @@ class Node:
     todo: Todo | None
     path: tuple[Step, ...]
     place: str
-    changed: frozenset[Facet]
+    changed: Situation
     diverged: bool = False
 
     @property
@@ -58,7 +62,14 @@ class Forest:
     todos: dict[str, Todo] = field(default_factory=dict)
     classes: dict[str, Revealed] = field(default_factory=dict)
     actions: dict[str, Revealed] = field(default_factory=dict)
-    tried: set[tuple[str, str]] = field(default_factory=set)
+    done: set[tuple[str, str]] = field(default_factory=set)
+    """(place, action) pairs that were carried out."""
+    moves: dict[str, dict[str, str]] = field(default_factory=dict)
+    """place -> action -> the other place to which it led."""
+    refused: set[tuple[str, str]] = field(default_factory=set)
+    """(place, action) pairs that were only refused so far."""
+    tried: set[tuple[str, str, Situation]] = field(default_factory=set)
+    """(place, action, situation) of every try."""
     keep_templates: bool = True
     """Whether what classes revealed is written for other instances to learn from."""
     iterations: int = 0
@@ -95,7 +106,15 @@ class Forest:
             changed |= self.reader.changed_facets(path[: end + 1])
         node = Node(todo.id, parent.id, todo, path, self.reader.place(path), changed)
         self.todos[todo.id] = todo
-        self.tried.add((parent.place, todo.text))
+        pair = (parent.place, todo.text)
+        self.tried.add((*pair, parent.changed))
+        if todo.outcome == "refused":
+            self.refused |= {pair} - self.done
+        else:
+            self.done.add(pair)
+            self.refused.discard(pair)
+            if node.place != parent.place and not node.step.terminated:
+                self.moves.setdefault(parent.place, {})[todo.text] = node.place
         self.steps_used += len(todo.steps)
         self._insert(node)
         return node
@@ -119,6 +138,7 @@ class Forest:
     ) -> Iteration:
         """Put together what the next transaction has to hold, and count it."""
         self.iterations += 1
+        self.todos.update((todo.id, todo) for todo in todos)  # now with their key results
         self.idle = 0 if reading.fresh else self.idle + 1
         touched, self._touched = self._touched, set()
         diverged, self._diverged = self._diverged, []
@@ -135,19 +155,19 @@ class Forest:
             replayed=self.replayed,
         )
 
-    def mark_diverged_at(self, node_id: str, index: int) -> None:
-        """A replay towards `node_id` first differed after its `index`-th action.
+    def mark_diverged_at(self, node_id: str, divergence: Diverged) -> None:
+        """A replay towards `node_id` first differed after the action of that index on its path.
 
         Raises:
-            StepFailure: already the reset shows something else.
+            StepFailure: already the reset shows something else (index -1).
         """
-        if index == 0:
+        if divergence.index < 0:
             raise StepFailure(
                 "the environment's reset shows something else than when this instance was first explored; "
                 "explore it under another name with --instance, or make it start the same every time."
-            )
-        node = self.node_of_step(self.nodes[node_id].path[index].number)
-        assert node is not None
+            ) from divergence
+        node = self.node_of_step(self.nodes[node_id].path[divergence.index + 1].number)
+        assert node is not None  # every step on a path belongs to a node
         self.mark_diverged(node.id)
         self._diverged.append(node.id)
 

@@ -25,7 +25,7 @@ from autocontext.environments.textworld.commands import (
     parse_command,
 )
 from autocontext.environments.textworld.inference import RULES, infer_exits
-from autocontext.types import Edit, Facet, Step, Triplet
+from autocontext.types import Edit, Facet, Observation, Step, Triplet
 
 _RECIPE = re.compile(r"Ingredients:\s*\n(?P<needs>.*?)\n\s*\nDirections:\s*\n(?P<does>.*)", re.DOTALL)
 _USEFUL = re.compile(r"\bUseful for (frying|roasting|grilling) things\b")
@@ -85,6 +85,10 @@ class TextWorldReader:
     def infer(self, known: Sequence[tuple[Triplet, Sequence[int]]], rules: frozenset[str]) -> list[Edit]:
         """Where exits lead, by the rules `way_back` and `grid`."""
         return infer_exits(known, rules)
+
+    def refused(self, observation: Observation) -> bool:
+        """Never: the adapter itself knows the parser's refusals."""
+        return False
 
     def changed_facets(self, path: Sequence[Step]) -> frozenset[Facet]:
         """What the last command changed, if it was not refused."""

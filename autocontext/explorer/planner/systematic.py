@@ -22,6 +22,8 @@ BONUS = 0.1
 """Weight of the exploration bonus; 0.5 doubles the steps to full coverage."""
 SHRINK_ACTION, SHRINK_CLASS, SHRINK_VERB = 1.0, 1.0, 2.0
 """Imagined tries with which the more general estimate enters the more special one."""
+CARRY, CARRY_TO_REFUSED = 0.02, 0.3
+"""Worth of a known move that carries a change to another place; to one where something was refused."""
 OPTIMISM = 1.0
 """Worth of a verb of which nothing is known."""
 
@@ -55,17 +57,17 @@ class SystematicPlanner:
     def propose(self, forest: Forest, knowledge: Knowledge) -> Plan:
         """The best few; `frontier_empty` when nothing is left to try."""
         worth = Worth(forest, self.prior, self.learned)
-        offers = [
-            (worth.of(action), -node.depth, node, action) for action, node in self.frontier.open(forest, knowledge)
-        ]
+        offers = [(worth.of(action), node, action) for action, node in self.frontier.open(forest, knowledge)]
+        for action, node, promising in self.frontier.carries(forest):
+            offers.append((CARRY_TO_REFUSED if promising else CARRY, node, action))
         if not offers:
             return Plan(stop="frontier_empty")
-        offers.sort(key=lambda offer: (-offer[0], -offer[1], offer[2].step.number, offer[3]))
+        offers.sort(key=lambda offer: (-offer[0], offer[1].depth, offer[1].step.number, offer[2]))
         room = max(1, min(self.paths, self.budget - forest.steps_used))
         return Plan(
             tuple(
                 Path(start=node.id, actions=(action,), strategy="systematic", reason=f"worth {value:.2f}")
-                for value, _, node, action in offers[:room]
+                for value, node, action in offers[:room]
             )
         )
 
