@@ -1,0 +1,181 @@
+"""One iteration, one transaction: all of it or nothing, and once, however often it is applied."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections import Counter
+from typing import Any
+
+from pydantic_core import PydanticSerializationError
+
+from autocontext.errors import DatabaseError, InvalidEdit, UnknownInstance
+from autocontext.graph import facts as rules
+from autocontext.graph import forest
+from autocontext.graph.connection import Transaction
+from autocontext.types import Fact, Iteration, Naming, entity_id
+
+
+def digest(iteration: Iteration) -> str:
+    """What the iteration says, as a hash: without what it cost, which differs when a run is resumed.
+
+    Raises:
+        InvalidEdit: some text of it is no valid Unicode.
+    """
+    try:
+        content = iteration.model_dump_json(exclude={"usage", "replayed"})
+    except PydanticSerializationError as error:
+        raise InvalidEdit(f"iteration {iteration.n} holds text that is no valid Unicode: {error}") from None
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+def apply_iteration(transaction: Transaction, scope: str, iteration: Iteration, now: int) -> None:
+    """Write everything that an iteration holds. One that is there already is left alone.
+
+    Raises:
+        UnknownInstance: no such instance.
+        DatabaseError: the instance is not at the iteration before it, or has another iteration of that number; a todo
+            or step does not fit to what is stored.
+        InvalidEdit: an edit or a text breaks a rule of the data model.
+    """
+    locked = transaction.run("lock_instance", id=scope, token=uuid.uuid4().hex)
+    if not locked:
+        raise UnknownInstance(f"there is no instance '{scope}'; register it before committing to it.")
+    applied, last_step, naming = locked[0]["applied"], locked[0]["last_step"], locked[0]["naming"]
+    if iteration.n <= applied:
+        _must_be_the_same(transaction, scope, iteration)
+        return
+    if iteration.n != applied + 1:
+        where = "is being forgotten" if applied < 0 else f"is at iteration {applied}"
+        raise DatabaseError(
+            f"instance '{scope}' {where}, so iteration {iteration.n} cannot be committed; "
+            "start the exploration again: it continues from what is stored."
+        )
+    new_steps = [step for todo in iteration.todos for step in todo.steps]
+    numbers = [step.number for step in new_steps]
+    if numbers and (len(set(numbers)) != len(numbers) or min(numbers) <= last_step):
+        raise DatabaseError(f"iteration {iteration.n} of '{scope}' numbers a step twice (the last was {last_step}).")
+    new_last = max(numbers, default=last_step)
+    for edit in iteration.edits:
+        rules.check(edit, naming, new_last)
+    fingerprint = digest(iteration)
+
+    changed, fact_ids, counts = _settle(transaction, scope, iteration, naming)
+    _write_todos(transaction, scope, iteration, fact_ids)
+    _write_facts(transaction, scope, naming, changed)
+    old_steps = [
+        {"id": forest.step_id(scope, number), "fact_ids": ids}
+        for number, ids in sorted(fact_ids.items())
+        if number <= last_step
+    ]
+    _all_written(transaction.write_rows("link_steps_to_facts", old_steps), old_steps, "steps that evidence names")
+    templates = [
+        {"id": entity_id(scope, name, naming="exact"), "class": name, **revealed.model_dump()}
+        for name, revealed in sorted(iteration.templates.items())
+    ]
+    transaction.write_rows("upsert_templates", templates, instance=scope, scope=scope)
+    transaction.run(
+        "close_iteration",
+        instance=scope,
+        scope=scope,
+        iteration=_iteration_row(scope, iteration, new_last, counts, fingerprint, now),
+    )
+
+
+def _must_be_the_same(transaction: Transaction, scope: str, iteration: Iteration) -> None:
+    stored = transaction.run("iteration_digest", id=forest.iteration_id(scope, iteration.n))
+    if not stored or stored[0]["digest"] != digest(iteration):
+        raise DatabaseError(
+            f"instance '{scope}' has another iteration {iteration.n} already: something else explores it too. "
+            "Stop one of the two, or explore under another name with --instance."
+        )
+
+
+def _settle(
+    transaction: Transaction, scope: str, iteration: Iteration, naming: Naming
+) -> tuple[list[Fact], dict[int, list[str]], dict[str, int]]:
+    """The facts that change, which facts each step is evidence for, and how many were added and retired."""
+    verdicts = rules.settle(iteration.edits, scope, naming)
+    touched = [{"id": verdict.id, "subject": verdict.id.rpartition("-")[0]} for verdict in verdicts]
+    old = {fact.id: fact for fact in map(rules.fact_of, transaction.read_rows("touched_facts", touched))}
+    changed: list[Fact] = []
+    fact_ids: dict[int, list[str]] = {}
+    counts = {"added": 0, "retired": 0}
+    for verdict in verdicts:
+        before = old.get(verdict.id)
+        fact = rules.apply(before, verdict, iteration.n)
+        if fact is None:
+            continue
+        for number in verdict.evidence:
+            fact_ids.setdefault(number, []).append(fact.id)
+        if fact != before:
+            changed.append(fact)
+            counts["added"] += fact.added[-1] == iteration.n
+            counts["retired"] += fact.retired[-1:] == (iteration.n,)
+    return changed, {number: sorted(ids) for number, ids in fact_ids.items()}, counts
+
+
+def _write_todos(transaction: Transaction, scope: str, iteration: Iteration, fact_ids: dict[int, list[str]]) -> None:
+    ids = [todo.id for todo in iteration.todos] + [state.id for state in iteration.promoted]
+    for identifier in ids:
+        if "/" in identifier or not identifier:
+            raise DatabaseError(f"'{identifier}' is no id for a state or todo: it may not be empty or hold a slash.")
+    transaction.write_rows("create_todos", forest.todo_rows(scope, iteration, fact_ids), scope=scope)
+    links = [
+        {"id": forest.global_id(scope, todo.id), "parent": forest.global_id(scope, todo.parent)}
+        for todo in iteration.todos
+    ]
+    _all_written(transaction.write_rows("link_todos", links, scope=scope), links, "parents of todos")
+    promoted = [
+        {
+            "todo": forest.global_id(scope, state.promoted_from or ""),
+            "state": forest.state_row(scope, state, iteration.n, position),
+        }
+        for position, state in enumerate(iteration.promoted)
+    ]
+    written = transaction.write_rows("promote_todos", promoted, instance=scope, scope=scope)
+    _all_written(written, promoted, "todos to promote")
+    diverged = [{"id": forest.global_id(scope, identifier)} for identifier in iteration.diverged]
+    _all_written(transaction.write_rows("mark_diverged", diverged), diverged, "todos that diverged")
+
+
+def _write_facts(transaction: Transaction, scope: str, naming: Naming, changed: list[Fact]) -> None:
+    entities = rules.entity_rows((fact for fact in changed if fact.live), scope, naming)
+    token = rules.scope_token(scope)
+    transaction.write_rows("upsert_entities", entities, scope=scope, scope_token=token)
+    rows = [rules.fact_row(fact, scope, naming) for fact in changed]
+    _all_written(transaction.write_rows("upsert_facts", rows, scope=scope), rows, "ends of facts")
+
+
+def _all_written(written: int, rows: list[dict[str, Any]], what: str) -> None:
+    """A row whose anchor is missing is skipped silently by both engines; then nothing at all may be committed."""
+    if written != len(rows):
+        raise DatabaseError(f"of {len(rows)} {what} only {written} are in the database; nothing was committed.")
+
+
+def _iteration_row(
+    scope: str, iteration: Iteration, last_step: int, counts: dict[str, int], fingerprint: str, now: int
+) -> dict[str, Any]:
+    """The properties of an Iteration node; what has a structure of its own is JSON."""
+    return {
+        "id": forest.iteration_id(scope, iteration.n),
+        "scope": scope,
+        "n": iteration.n,
+        "steps_used": iteration.steps_used,
+        "replayed": iteration.replayed,
+        "last_step": last_step,
+        "todos": len(iteration.todos),
+        "promoted": len(iteration.promoted),
+        **counts,
+        "strategies": _json(Counter(todo.strategy for todo in iteration.todos)),
+        "usage": _json(iteration.usage),
+        "rejected_paths": _json([rejected.model_dump(mode="json") for rejected in iteration.rejected_paths]),
+        "rejected_edits": _json([rejected.model_dump(mode="json") for rejected in iteration.rejected_edits]),
+        "digest": fingerprint,
+        "at": now,
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,178 @@
+"""One driver, named queries, managed transactions, and the driver's errors as ours.
+
+The only module besides `engines` that knows the driver. Transactions are tried again when the driver says that it
+helps, and on two occasions more: when a racing MERGE broke a uniqueness constraint, and when the acknowledgement of
+a commit was lost. For the latter every write of this layer may be repeated without changing anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import neo4j
+from neo4j.exceptions import AuthError, ConstraintError, DriverError, IncompleteCommit, Neo4jError, ServiceUnavailable
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from autocontext.errors import DatabaseError, DatabaseUnavailable, QueryError
+from autocontext.graph.endpoint import Endpoint, Login
+from autocontext.graph.engines import EngineTraits, traits
+from autocontext.graph.queries import query
+
+T = TypeVar("T")
+Row = dict[str, Any]
+
+ATTEMPTS = 5
+BATCH_ROWS = 500
+BATCH_CHARACTERS = 2_000_000
+"""Bolt messages of the embedded engine are limited to 10 MB."""
+
+_MESSAGE = re.compile(r"\{message: (.*?)\} \{gql_status", re.DOTALL)
+
+
+class Transaction:
+    """Runs named queries in one transaction."""
+
+    def __init__(self, inner: neo4j.ManagedTransaction) -> None:
+        self._inner = inner
+
+    def run(self, name: str, **parameters: Any) -> list[Row]:
+        """All rows of the named query."""
+        found = query(name)
+        if missing := found.parameters ^ parameters.keys():
+            raise TypeError(f"{found.where}: '{name}' was called with other parameters than it declares: {missing}")
+        return [record.data() for record in self._inner.run(found.text, parameters)]
+
+    def write_rows(self, name: str, rows: Sequence[Mapping[str, Any]], **parameters: Any) -> int:
+        """Runs a query that takes `$rows`, in batches; returns the sum of what it says was `written`."""
+        return sum(self.run(name, rows=batch, **parameters)[0]["written"] for batch in batches(rows))
+
+    def read_rows(self, name: str, rows: Sequence[Mapping[str, Any]], **parameters: Any) -> list[Row]:
+        """Runs a query that takes `$rows`, in batches."""
+        return [row for batch in batches(rows) for row in self.run(name, rows=batch, **parameters)]
+
+
+class Connection:
+    """A driver for one login of one database."""
+
+    def __init__(self, endpoint: Endpoint, login: Login) -> None:
+        self.engine: EngineTraits = traits(endpoint.engine)
+        self.endpoint = endpoint
+        self.driver = neo4j.GraphDatabase.driver(
+            endpoint.uri,
+            auth=(login.username, login.password.get_secret_value()),
+            user_agent="autocontext",
+            connection_timeout=10,
+            max_transaction_retry_time=15,
+            initial_retry_delay=0.05,
+            notifications_min_severity="OFF",
+        )
+
+    def check(self) -> None:
+        """Can it be reached and logged in to, is the database there, and is the server new enough?
+
+        Raises:
+            DatabaseUnavailable: it cannot, or there is no such database.
+            DatabaseError: the server is too old.
+        """
+        with translated(self.endpoint):
+            agent = self.driver.get_server_info().agent
+        self.engine.check(str(agent))
+
+    def close(self) -> None:
+        """Closes the driver."""
+        self.driver.close()
+
+    def session(self, **settings: Any) -> neo4j.Session:
+        """A session on the endpoint's database."""
+        return self.driver.session(database=self.endpoint.database, **settings)
+
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        """Runs `work` in one reading transaction."""
+        with translated(self.endpoint), self.session(default_access_mode=neo4j.READ_ACCESS) as session:
+            return session.execute_read(lambda inner: work(Transaction(inner)))
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Runs `work` in one transaction; it may be run again, so it must not do anything else."""
+        again = Retrying(
+            retry=retry_if_exception_type((ConstraintError, IncompleteCommit)),
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=wait_random_exponential(multiplier=0.02, max=0.5),
+            reraise=True,
+        )
+        with translated(self.endpoint), self.session() as session:
+            for attempt in again:
+                with attempt:
+                    return session.execute_write(lambda inner: work(Transaction(inner)))
+        raise AssertionError("tenacity gives up by raising")
+
+    def run(self, name: str, **parameters: Any) -> list[Row]:
+        """Runs one named query that writes, in a transaction of its own."""
+        return self.write(lambda transaction: transaction.run(name, **parameters))
+
+    def rows(self, name: str, **parameters: Any) -> list[Row]:
+        """All rows of one named query."""
+        return self.read(lambda transaction: transaction.run(name, **parameters))
+
+
+@contextmanager
+def translated(endpoint: Endpoint) -> Iterator[None]:
+    """The driver's errors as ours, each with what to do about it."""
+    try:
+        yield
+    except AuthError as error:
+        raise DatabaseUnavailable(
+            f"{endpoint.uri} does not accept the login of user '{endpoint.writer.username}': {one_line(error)} "
+            "Check NEO4J_USERNAME and NEO4J_PASSWORD."
+        ) from error
+    except ServiceUnavailable as error:
+        raise DatabaseUnavailable(
+            f"no database answers at {endpoint.uri} ({one_line(error)}). "
+            "Start it, correct NEO4J_URI, or unset it to use the embedded database."
+        ) from error
+    except Neo4jError as error:
+        code = error.code or ""
+        if "DatabaseNotFound" in code or "DatabaseUnavailable" in code:
+            raise DatabaseUnavailable(
+                f"{endpoint.uri} has no database '{endpoint.database}': {one_line(error)} Check NEO4J_DATABASE."
+            ) from error
+        if ".Statement." in code:
+            raise QueryError(one_line(error)) from error
+        raise DatabaseError(f"the database refused: {one_line(error)}") from error
+    except DriverError as error:
+        raise DatabaseError(f"the database driver failed: {one_line(error)}") from error
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, on one line, without the driver's frame around the server's words."""
+    text = getattr(error, "message", None) or str(error)
+    if match := _MESSAGE.search(text):
+        text = match.group(1)
+    return " ".join(text.split())[:500]
+
+
+def batches(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The rows in parts of at most 500, and of no more text than a Bolt message may hold."""
+    batch: list[dict[str, Any]] = []
+    size = 0
+    for row in rows:
+        weight = _characters(row)
+        if batch and (len(batch) >= BATCH_ROWS or size + weight > BATCH_CHARACTERS):
+            yield batch
+            batch, size = [], 0
+        batch.append(dict(row))
+        size += weight
+    if batch:
+        yield batch
+
+
+def _characters(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(_characters(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return sum(_characters(item) for item in value)
+    return 8

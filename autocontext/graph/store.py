@@ -1,0 +1,508 @@
+"""The graph store: everything that is written to or read from the database goes through here.
+
+One code path over Neo4j and the embedded engine. Each write is one transaction that may be repeated without changing
+anything. Which database: `NEO4J_URI` if it is set, else the embedded one (`autocontext.graph.embedded`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import time
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from math import fsum
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pydantic import SecretStr
+
+from autocontext.config import Settings, load_settings
+from autocontext.errors import ConfigError, DatabaseError, InstanceMismatch, UnknownFact, UnknownInstance, UsageError
+from autocontext.graph import canonical as canonical_form
+from autocontext.graph import facts as rules
+from autocontext.graph import forest, reading, schema
+from autocontext.graph.commit import apply_iteration
+from autocontext.graph.connection import BATCH_ROWS, Connection, Transaction
+from autocontext.graph.endpoint import Endpoint, Login
+from autocontext.graph.reading import QueryResult as QueryResult
+from autocontext.types import Fact, InstanceRecord, Iteration, Revealed, Spec, State, Step, StopReason, Todo, normalise
+
+T = TypeVar("T")
+
+_FORGOTTEN_IN_ORDER = (
+    "forget_entities",
+    "forget_steps",
+    "forget_todos",
+    "forget_states",
+    "forget_templates",
+    "forget_iterations",
+)
+_LONGEST_INSTANCE_ID = 200
+
+
+class GraphStore:
+    """Instances, their forests and their facts in one graph database. Use `open`, and close it or use `with`."""
+
+    def __init__(self, endpoint: Endpoint, *, read_only: bool = False) -> None:
+        """Connects; `open` is the usual way.
+
+        Raises:
+            DatabaseUnavailable: the database cannot be reached or logged in to.
+            DatabaseError: the server is too old.
+            SchemaError: the stored schema does not fit to this release.
+        """
+        self.endpoint = endpoint
+        self.read_only = read_only
+        login = endpoint.reader if read_only and endpoint.reader else endpoint.writer
+        self._connection = Connection(endpoint, login)
+        self._second: Connection | None = None
+        try:
+            self._connection.check()
+            schema.ensure(self._connection, read_only=read_only)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @classmethod
+    def open(cls, settings: Settings | None = None, *, read_only: bool = False) -> Self:
+        """The store that the settings name: `NEO4J_URI`, or else the embedded database.
+
+        Raises:
+            ConfigError: the settings make no sense.
+            DatabaseUnavailable: the database cannot be reached, started or logged in to.
+            DatabaseError: the server is too old.
+            SchemaError: the stored schema does not fit to this release.
+        """
+        return cls(endpoint_of(settings or load_settings()), read_only=read_only)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._connection.close()
+        if self._second is not None:
+            self._second.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- instances ------------------------------------------------------------------------------------
+
+    def register(
+        self,
+        instance_id: str,
+        spec: Spec,
+        start: State,
+        settings: Mapping[str, str],
+        learned: Mapping[str, Revealed],
+    ) -> InstanceRecord:
+        """The instance of that id: made with its first state, or, if it is there already, as it is.
+
+        Args:
+            start: S0, with what the reset showed as its step 0.
+            settings: how it is explored; kept only for a new instance (see `begin_run`).
+            learned: snapshot of what classes of actions revealed elsewhere; kept only for a new instance.
+
+        Raises:
+            InstanceMismatch: the id belongs to another environment or another game.
+            UsageError: this is no id for an instance.
+        """
+        self._writable()
+        _check_instance_id(instance_id)
+        if start.step is None:
+            raise UsageError("the first state needs the step that shows what the reset shows.")
+        instance = _instance_row(instance_id, spec, settings, learned)
+        state = forest.state_row(instance_id, start, 0, 0)
+        step = forest.step_row(instance_id, start.step, 0)
+
+        def work(transaction: Transaction) -> InstanceRecord:
+            rows = transaction.run("instance", id=instance_id)
+            if rows:
+                return _same_instance(_record(rows[0]["instance"]), spec)
+            transaction.run("create_instance", instance=instance, state=state, step=step, scope=instance_id)
+            return _record(instance)
+
+        record = self._connection.write(work)
+        if record.applied_iteration < 0:
+            self.forget(instance_id)
+            record = self._connection.write(work)
+        return record
+
+    def begin_run(
+        self, instance_id: str, settings: Mapping[str, str], learned: Mapping[str, Revealed]
+    ) -> InstanceRecord:
+        """A run starts or goes on: its settings and its snapshot replace those stored.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+        """
+        self._writable()
+
+        def work(transaction: Transaction) -> InstanceRecord:
+            rows = transaction.run(
+                "begin_run", id=instance_id, settings=_json(dict(settings)), learned=_learned_json(learned)
+            )
+            if not rows:
+                raise self._unknown(transaction, instance_id)
+            return _record(rows[0]["instance"])
+
+        return self._connection.write(work)
+
+    def finish(self, instance_id: str, reason: StopReason) -> None:
+        """A run has ended, and why.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+        """
+        self._writable()
+
+        def work(transaction: Transaction) -> None:
+            if not transaction.run("finish", id=instance_id, reason=reason):
+                raise self._unknown(transaction, instance_id)
+
+        self._connection.write(work)
+
+    def instance(self, instance_id: str) -> InstanceRecord:
+        """One instance.
+
+        Raises:
+            UnknownInstance: there is none of that id; the message names the nearest.
+        """
+        return self._connection.read(lambda transaction: self._instance(transaction, instance_id))
+
+    def instances(self) -> list[InstanceRecord]:
+        """All instances, by id."""
+        records = [_record(row["instance"]) for row in self._connection.rows("instances")]
+        return [record for record in records if record.applied_iteration >= 0]
+
+    def forget(self, instance_id: str) -> None:
+        """Delete an instance with all that was found in it, and what other instances learn from it.
+
+        One that is cut short goes on when it is called again.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+        """
+        self._writable()
+
+        def begin(transaction: Transaction) -> None:
+            if not transaction.run("begin_forgetting", id=instance_id):
+                raise self._unknown(transaction, instance_id)
+
+        def some(name: str) -> Callable[[Transaction], int]:
+            return lambda transaction: int(transaction.run(name, scope=instance_id, size=BATCH_ROWS)[0]["deleted"])
+
+        self._connection.write(begin)
+        for name in _FORGOTTEN_IN_ORDER:
+            while self._connection.write(some(name)):
+                pass
+        self._connection.run("forget_instance", id=instance_id)
+
+    def learned(self, environment: str, exclude_source_hash: str = "") -> dict[str, Revealed]:
+        """What classes of actions revealed, summed over the environment's instances.
+
+        Args:
+            exclude_source_hash: instances of this game are left out, so that nothing learns from itself.
+        """
+        rows = self._connection.rows("learned", environment=environment, source_hash=exclude_source_hash)
+        by_class: dict[str, list[dict[str, Any]]] = {}
+        for row in rows:
+            by_class.setdefault(row["class"], []).append(row)
+        return {
+            name: Revealed(**{part: fsum(row[part] for row in group) for part in ("tried", "names", "words")})
+            for name, group in sorted(by_class.items())
+        }
+
+    # --- exploring ------------------------------------------------------------------------------------
+
+    def commit(self, instance_id: str, iteration: Iteration) -> None:
+        """Write one iteration, all of it or nothing. Committing it again changes nothing.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+            InvalidEdit: an edit or a text breaks a rule of the data model.
+            DatabaseError: the instance is not at the iteration before, or something else committed that iteration.
+        """
+        self._writable()
+        now = _now()
+        self._connection.write(lambda transaction: apply_iteration(transaction, instance_id, iteration, now))
+
+    def load_forest(self, instance_id: str) -> tuple[list[State], list[Todo]]:
+        """All states and todos with their steps, in the order in which they came to be.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+        """
+
+        def work(transaction: Transaction) -> tuple[list[State], list[Todo]]:
+            self._instance(transaction, instance_id)
+            states = forest.states_of(transaction.run("states", scope=instance_id))
+            todos = transaction.run("todos", scope=instance_id)
+            return states, forest.todos_of(todos, transaction.run("todo_steps", scope=instance_id))
+
+        return self._connection.read(work)
+
+    def iterations(self, instance_id: str) -> list[dict[str, Any]]:
+        """What each iteration did, in order: `n`, `steps_used`, `replayed`, `todos`, `promoted`, `added`, `retired`,
+        `strategies` (todos by strategy), `usage`, `rejected_paths`, `rejected_edits`, `last_step`, `at`.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+        """
+        return self._read_of(instance_id, lambda transaction: _iterations(transaction, instance_id))
+
+    # --- facts ----------------------------------------------------------------------------------------
+
+    def facts(self, instance_id: str, as_of: int | None = None) -> list[Fact]:
+        """What is true now, or was true at the end of an iteration, with the history up to then; in a fixed order.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+            UsageError: `as_of` is negative.
+        """
+        if as_of is None:
+            return self._read_of(
+                instance_id,
+                lambda transaction: rules.facts_in_order(transaction.run("live_facts", scope=instance_id)),
+            )
+        if as_of < 0:
+            raise UsageError(f"there is no iteration {as_of}; iterations are counted from 1, 0 is the start.")
+
+        def work(transaction: Transaction) -> list[Fact]:
+            if as_of >= self._instance(transaction, instance_id).applied_iteration:
+                return rules.facts_in_order(transaction.run("live_facts", scope=instance_id))
+            rows = transaction.run("facts_as_of", scope=instance_id, as_of=as_of)
+            last = transaction.run("last_step_of_iteration", id=forest.iteration_id(instance_id, as_of))
+            last_step = last[0]["last_step"] if last else 0
+            return [rules.as_of(fact, as_of, last_step) for fact in rules.facts_in_order(rows)]
+
+        return self._connection.read(work)
+
+    def all_facts(self, instance_id: str) -> list[Fact]:
+        """Every fact, retired ones too, in the same order.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+        """
+        return self._read_of(
+            instance_id, lambda transaction: rules.facts_in_order(transaction.run("all_facts", scope=instance_id))
+        )
+
+    def fact(self, instance_id: str, reference: str) -> Fact:
+        """One fact, live or retired, by its id, by the beginning or end of its id, or by its text `subject predicate
+        object`.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+            UnknownFact: nothing, or more than one, answers to that; the message names the nearest.
+        """
+        return _pick(self.all_facts(instance_id), reference, instance_id)
+
+    def evidence(self, instance_id: str, fact_id: str, *, retired: bool = False) -> list[Step]:
+        """The steps that show a fact, in order; with `retired`, those that show that it is no more.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+            UnknownFact: nothing answers to that id.
+        """
+        fact = self.fact(instance_id, fact_id)
+        numbers = fact.retired_evidence if retired else fact.evidence
+        ids = [forest.step_id(instance_id, number) for number in numbers]
+        return [forest.step_of(row["step"]) for row in self._connection.rows("steps", ids=ids)]
+
+    def canonical(self, instance_id: str) -> list[dict[str, Any]]:
+        """The instance as rows in a fixed order. Two graphs are the same if and only if these are equal: neither the
+        instance's name, nor times, nor what it cost are in it.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+        """
+
+        def work(transaction: Transaction) -> list[dict[str, Any]]:
+            record = self._instance(transaction, instance_id)
+            return canonical_form.rows(transaction, record)
+
+        return self._connection.read(work)
+
+    # --- users' Cypher --------------------------------------------------------------------------------
+
+    def query(
+        self,
+        cypher: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        limit: int = 1000,
+        timeout: float = 30.0,
+    ) -> QueryResult:
+        """Run a user's Cypher, which may only read. It sees the whole database, not one instance.
+
+        Args:
+            limit: rows at most; more are cut off and `truncated` says so.
+            timeout: seconds at most.
+
+        Raises:
+            QueryRefused: it is not provably reading.
+            QueryError: it is wrong, failed, or took too long.
+        """
+        if limit < 1 or timeout <= 0:
+            raise UsageError(f"a query needs a limit and a timeout above 0, not {limit} and {timeout:g}.")
+        reader = terminator = self._connection
+        if self.endpoint.reader is not None:
+            if self._second is None:
+                other = self.endpoint.writer if self.read_only else self.endpoint.reader
+                self._second = Connection(self.endpoint, other)
+            reader, terminator = (
+                (self._connection, self._second) if self.read_only else (self._second, self._connection)
+            )
+        return reading.run(reader, terminator, cypher, parameters, limit=limit, timeout=timeout)
+
+    # --- inside ---------------------------------------------------------------------------------------
+
+    def _writable(self) -> None:
+        if self.read_only:
+            raise DatabaseError("the store was opened for reading only.")
+
+    def _read_of(self, instance_id: str, work: Callable[[Transaction], T]) -> T:
+        """Reads something of one instance, which must be there."""
+
+        def checked(transaction: Transaction) -> T:
+            self._instance(transaction, instance_id)
+            return work(transaction)
+
+        return self._connection.read(checked)
+
+    def _instance(self, transaction: Transaction, instance_id: str) -> InstanceRecord:
+        rows = transaction.run("instance", id=instance_id)
+        if not rows or rows[0]["instance"]["applied_iteration"] < 0:
+            raise self._unknown(transaction, instance_id)
+        return _record(rows[0]["instance"])
+
+    def _unknown(self, transaction: Transaction, instance_id: str) -> UnknownInstance:
+        names = [row["instance"]["id"] for row in transaction.run("instances")]
+        near = difflib.get_close_matches(instance_id, names, n=3, cutoff=0.5) or names[:3]
+        there = f"nearest: {', '.join(near)}" if near else "there are none yet; explore one first"
+        return UnknownInstance(f"there is no instance '{instance_id}' ({there}).")
+
+
+def endpoint_of(settings: Settings) -> Endpoint:
+    """The database that the settings name; the embedded one is started if need be.
+
+    Raises:
+        ConfigError: `NEO4J_URI` is set without a password.
+        EmbeddedDatabaseError: the embedded database cannot run.
+    """
+    if settings.neo4j_uri is None:
+        endpoint: Endpoint = import_module("autocontext.graph.embedded").attach(settings)
+        return endpoint
+    if settings.neo4j_password is None:
+        raise ConfigError("NEO4J_URI is set, NEO4J_PASSWORD is not; set it, or unset both for the embedded database.")
+    login = Login(settings.neo4j_username, SecretStr(settings.neo4j_password.get_secret_value()))
+    return Endpoint("neo4j", settings.neo4j_uri, settings.neo4j_database, login)
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _learned_json(learned: Mapping[str, Revealed]) -> str:
+    return _json({name: revealed.model_dump() for name, revealed in learned.items()})
+
+
+def _check_instance_id(instance_id: str) -> None:
+    wrong = (
+        "it is empty" if not instance_id.strip()
+        else f"it is longer than {_LONGEST_INSTANCE_ID} characters" if len(instance_id) > _LONGEST_INSTANCE_ID
+        else "it holds characters that cannot be printed" if not instance_id.isprintable()
+        else "such names are kept for what belongs to all instances" if instance_id.startswith("environment:")
+        else None
+    )  # fmt: skip
+    if wrong:
+        raise UsageError(f"{instance_id[:80]!r} is no id for an instance: {wrong}.")
+
+
+def _instance_row(
+    instance_id: str, spec: Spec, settings: Mapping[str, str], learned: Mapping[str, Revealed]
+) -> dict[str, Any]:
+    return {
+        "id": instance_id,
+        "scope": instance_id,
+        "environment": spec.environment,
+        "source": spec.source,
+        "source_hash": spec.source_hash,
+        "naming": spec.naming,
+        "mode": spec.mode,
+        "description": spec.description,
+        "status": "new",
+        "steps_used": 0,
+        "replayed": 0,
+        "applied_iteration": 0,
+        "last_step": 0,
+        "schema_version": schema.VERSION,
+        "created_at": _now(),
+        "settings": _json(dict(settings)),
+        "learned": _learned_json(learned),
+    }
+
+
+def _record(stored: Mapping[str, Any]) -> InstanceRecord:
+    fields = {name: stored[name] for name in InstanceRecord.model_fields if stored.get(name) is not None}
+    fields["settings"] = json.loads(stored["settings"])
+    fields["learned"] = json.loads(stored["learned"])
+    return InstanceRecord(**fields)
+
+
+def _same_instance(record: InstanceRecord, spec: Spec) -> InstanceRecord:
+    pairs = {
+        "environment": (record.environment, spec.environment),
+        "source hash": (record.source_hash, spec.source_hash),
+        "naming": (record.naming, spec.naming),
+        "mode": (record.mode, spec.mode),
+    }
+    differing = [f"its {name} is {old}, not {new}" for name, (old, new) in pairs.items() if old != new]
+    if differing:
+        raise InstanceMismatch(
+            f"instance '{record.id}' is another one (from {record.source}): {'; '.join(differing)}. "
+            "Explore this one under another name with --instance."
+        )
+    return record
+
+
+def _iterations(transaction: Transaction, scope: str) -> list[dict[str, Any]]:
+    rows = [dict(row["iteration"]) for row in transaction.run("iterations", scope=scope)]
+    for row in rows:
+        for name in ("strategies", "usage", "rejected_paths", "rejected_edits"):
+            row[name] = json.loads(row[name])
+        for name in ("id", "scope", "digest"):
+            del row[name]
+    return rows
+
+
+def _pick(facts: list[Fact], reference: str, instance_id: str) -> Fact:
+    """The one fact that a reference names."""
+    texts = {fact.id: f"{fact.subject} {fact.predicate} {fact.object}" for fact in facts}
+    wanted = normalise(reference)
+    tests: tuple[Callable[[Fact], bool], ...] = (
+        lambda fact: fact.id == reference,
+        lambda fact: texts[fact.id] == reference,
+        lambda fact: normalise(texts[fact.id]) == wanted,
+        lambda fact: fact.id.startswith(reference) or fact.id.endswith(reference),
+    )
+    for test in tests if wanted else ():
+        found = [fact for fact in facts if test(fact)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = "; ".join(f"{fact.id} ({texts[fact.id]})" for fact in found[:3])
+            raise UnknownFact(f"'{reference}' names {len(found)} facts of '{instance_id}': {several}; give a full id.")
+    near = set(difflib.get_close_matches(wanted, [normalise(text) for text in texts.values()], n=3, cutoff=0.4))
+    shown = [f"{fact.id} ({texts[fact.id]})" for fact in facts if normalise(texts[fact.id]) in near][:3]
+    nearest = f"nearest: {'; '.join(shown)}" if shown else "nothing is near it"
+    raise UnknownFact(f"no fact of '{instance_id}' answers to '{reference[:200]}' ({nearest}).")
