@@ -44,6 +44,11 @@ def project(checkout: Path) -> dict[str, Any]:
     return tomllib.loads((checkout / "pyproject.toml").read_text())["project"]
 
 
+def test_the_top_level_is_complete(checkout: Path) -> None:
+    names = ("pyproject.toml", "README.md", "autocontext", "cypher", "ui", "tests", "docker-compose.yml")
+    assert [name for name in names if not (checkout / name).exists()] == []
+
+
 def test_no_file_is_large(files: list[Path]) -> None:
     assert [str(path) for path in files if path.stat().st_size > 5 * MEGABYTE] == []
 
