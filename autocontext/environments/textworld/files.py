@@ -30,7 +30,7 @@ def find_game(path: str | Path) -> Path:
     if file.suffix == ".ulx":
         raise GameFileError(f"{file}: TextWorld plays no .ulx games since 1.7; compile the game again as .z8.")
     if not file.exists():
-        raise GameFileError(f"{file} does not exist; give a .z8 game (`autocontext make-game` makes one).")
+        raise GameFileError(f"{file} does not exist; give a .z8 game (`autocontext games make textworld` makes one).")
     if file.is_dir():
         raise GameFileError(f"{file} is a folder; give one of the .z8 games in it.")
     if file.suffix != ".z8":

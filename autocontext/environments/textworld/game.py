@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, Self
 
+import yaml
+
 from autocontext.environments.textworld import files, text
+from autocontext.environments.textworld.reader import TextWorldReader
 from autocontext.environments.textworld.refusals import is_refusal
 from autocontext.environments.textworld.snapshots import Machine, MachineState
 from autocontext.environments.textworld.suggest import Suggester
@@ -51,6 +55,8 @@ class TextWorldGame:
             mode="action",
             naming="folded",
         )
+        self.reader = TextWorldReader()
+        self.prior: dict[str, float] = yaml.safe_load(resources(__package__).joinpath("prior.yaml").read_text("utf-8"))
         self._env: Any = _start(path, listed=self.admissible_listed)
         self._machine = Machine(self._env)
         self._suggester = Suggester("") if self.admissible_listed else Suggester(self._help())

@@ -11,10 +11,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from autocontext.errors import GameFileError, UsageError
+from autocontext.errors import EnvironmentFailure, GameFileError, UsageError
 
 COOKING: dict[str, dict[str, Any]] = {
     "cooking": {"recipe": 5, "take": 5, "go": 12},
@@ -39,11 +40,16 @@ def make_textworld(preset: str, seed: int, out: Path) -> Path:
     Raises:
         UsageError: there is no such preset, or the seed is out of range.
         GameFileError: the folder cannot be written, or TextWorld failed.
+        EnvironmentFailure: TextWorld is not installed.
     """
     if preset not in PRESETS:
         raise UsageError(f"There is no preset {preset!r}; choose one of {', '.join(PRESETS)}.")
     if not 0 <= seed <= _LARGEST_SEED:
         raise UsageError(f"The seed {seed} is out of range; choose one from 0 to {_LARGEST_SEED}.")
+    if find_spec("textworld") is None:
+        raise EnvironmentFailure(
+            "'textworld' is not installed; install it with: pip install 'autocontext-graph[textworld]'"
+        )
     name = f"{preset}-{seed}"
     try:
         out.mkdir(parents=True, exist_ok=True)
