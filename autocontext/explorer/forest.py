@@ -19,6 +19,11 @@ from autocontext.explorer.steps import Plan, Reading
 from autocontext.types import Facet, Fact, InstanceRecord, Iteration, Revealed, State, Step, Todo
 
 PARENT_CREDIT = 0.5
+RESET_DIFFERS = (
+    "the environment's reset shows something else than when this instance was first explored; "
+    "explore it under another name with --instance, or make it start the same every time."
+)
+
 Situation = frozenset[Facet]
 """What a path has changed of the start."""
 
@@ -162,10 +167,7 @@ class Forest:
             StepFailure: already the reset shows something else (index -1).
         """
         if divergence.index < 0:
-            raise StepFailure(
-                "the environment's reset shows something else than when this instance was first explored; "
-                "explore it under another name with --instance, or make it start the same every time."
-            ) from divergence
+            raise StepFailure(RESET_DIFFERS) from divergence
         node = self.node_of_step(self.nodes[node_id].path[divergence.index + 1].number)
         assert node is not None  # every step on a path belongs to a node
         self.mark_diverged(node.id)

@@ -13,10 +13,10 @@ from autocontext.config import Settings, load_settings
 from autocontext.environments.base import Environment, Reader, Suggesting
 from autocontext.environments.generic import GenericReader
 from autocontext.environments.playing import Playing
-from autocontext.errors import EnvironmentFailure, UsageError
+from autocontext.errors import EnvironmentFailure, StepFailure, UsageError
 from autocontext.explorer.actor import ActionActor
 from autocontext.explorer.extractor.rules import RuleExtractor
-from autocontext.explorer.forest import Forest, load_forest
+from autocontext.explorer.forest import RESET_DIFFERS, Forest, load_forest
 from autocontext.explorer.key_results import PlainKeyResults
 from autocontext.explorer.knowledge import Knowledge
 from autocontext.explorer.loop import explore as explore_loop
@@ -27,7 +27,7 @@ from autocontext.explorer.promoter import PlacePromoter
 from autocontext.explorer.protocols import Planner
 from autocontext.explorer.stop import Budget, BudgetStop
 from autocontext.graph.store import GraphStore
-from autocontext.types import Data, InstanceRecord, Iteration, Revealed, Spec, State, Step, StopReason
+from autocontext.types import Data, InstanceRecord, Iteration, Observation, Revealed, Spec, State, Step, StopReason
 
 PlannerName = Literal["systematic", "random"]
 
@@ -39,6 +39,7 @@ class Options(Data):
     seed: int = 0
     paths: int = Field(default=1, ge=1, description="Proposals per iteration.")
     learned: bool = Field(default=True, description="Read and write what classes of actions reveal.")
+    step_seconds: float | None = Field(default=60, gt=0, description="Longest time for one call; None: no limit.")
     without_rules: frozenset[str] = Field(default=frozenset(), description="Inference rules not to be used.")
 
 
@@ -99,16 +100,20 @@ def explore(
     chosen = options or Options()
     if limits.steps < 1:
         raise UsageError(f"the step budget must be at least 1, not {limits.steps}.")
-    playing = Playing(env, snapshot_bytes=int(load_settings().snapshot_megabytes * 2**20))
+    memory = int(load_settings().snapshot_megabytes * 2**20)
+    playing = Playing(env, snapshot_bytes=memory, step_seconds=chosen.step_seconds)
     reader: Reader = getattr(env, "reader", None) or GenericReader()
     if unknown := chosen.without_rules - set(reader.rules):
         known = ", ".join(reader.rules) or "none"
         raise UsageError(f"there is no inference rule '{min(unknown)}' here (rules: {known}).")
     timed = TimedStore(store)
-    record = _register(timed, instance or default_id(playing.spec), playing, chosen)
+    start = playing.reset()
+    record = _register(timed, instance or default_id(playing.spec), playing.spec, start, chosen)
     states, todos = timed.load_forest(record.id)
     facts = timed.all_facts(record.id)
     forest = load_forest(reader, record, states, todos, facts, keep_templates=chosen.learned)
+    if not playing.same(forest.nodes["S0"].step.observation, start):
+        raise StepFailure(RESET_DIFFERS)
     knowledge = Knowledge.load(facts, record.naming)
     stop = BudgetStop(limits, interrupted)
     turns = explore_loop(
@@ -180,10 +185,11 @@ class TimedStore:
         self._store.finish(instance, reason)
 
 
-def _register(store: TimedStore, instance: str, playing: Playing, options: Options) -> InstanceRecord:
-    """The stored instance, new or known; its reset must show what it showed the first time."""
-    spec = playing.spec
-    first = State(id="S0", summary="the start", step=Step(number=0, action="", observation=playing.reset()))
+def _register(
+    store: TimedStore, instance: str, spec: Spec, start: Observation, options: Options
+) -> InstanceRecord:
+    """The stored instance, new or known."""
+    first = State(id="S0", summary="the start", step=Step(number=0, action="", observation=start))
     learned: Mapping[str, Revealed] = {}
     if options.learned:
         learned = store.learned(spec.environment, exclude_source_hash=spec.source_hash)
