@@ -21,9 +21,9 @@ _IN_PLACE = re.compile(
     r"^you(?:'re| are)(?: now| standing| back)? (?:in|at|on) (?:the |a |an )?([^.,;:!\n]{1,60})", re.I
 )
 _REFUSAL = re.compile(
-    r"\b(?:can(?:no|')t|could(?: no|n')t|(?:do|does|did)(?: no|n')t (?:know|understand|work|see|do anything)|not (?:possible|allowed)"
-    r"|nothing happens|(?:does|did|do) nothing|impossible|invalid|unknown|unable|no such|there is no|is locked|not found"
-    r"|denied|refused|failed|error)\b",
+    r"\b(?:can(?:no|')t|could(?: no|n')t|(?:do|does|did)(?: no|n')t (?:know|understand|work|see|do anything)"
+    r"|not (?:possible|allowed|found)|nothing happens|(?:does|did|do) nothing|impossible|invalid|unknown|unable"
+    r"|no such|there is no|is locked|denied|refused|failed|error)\b",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^[-=#*\s\[]*([^.!?;:\n]{1,60}?)[-=#*\s\]]*$")

@@ -185,9 +185,7 @@ class TimedStore:
         self._store.finish(instance, reason)
 
 
-def _register(
-    store: TimedStore, instance: str, spec: Spec, start: Observation, options: Options
-) -> InstanceRecord:
+def _register(store: TimedStore, instance: str, spec: Spec, start: Observation, options: Options) -> InstanceRecord:
     """The stored instance, new or known."""
     first = State(id="S0", summary="the start", step=Step(number=0, action="", observation=start))
     learned: Mapping[str, Revealed] = {}

@@ -16,7 +16,7 @@ import neo4j
 from neo4j.exceptions import AuthError, ConstraintError, DriverError, IncompleteCommit, Neo4jError, ServiceUnavailable
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from autocontext.errors import DatabaseError, DatabaseUnavailable, QueryError
+from autocontext.errors import ConfigError, DatabaseError, DatabaseUnavailable, QueryError
 from autocontext.graph.endpoint import Endpoint, Login
 from autocontext.graph.engines import EngineTraits, traits
 from autocontext.graph.queries import query
@@ -58,17 +58,27 @@ class Connection:
     """A driver for one login of one database."""
 
     def __init__(self, endpoint: Endpoint, login: Login) -> None:
+        """Does not connect yet.
+
+        Raises:
+            ConfigError: the address is none.
+        """
         self.engine: EngineTraits = traits(endpoint.engine)
         self.endpoint = endpoint
-        self.driver = neo4j.GraphDatabase.driver(
-            endpoint.uri,
-            auth=(login.username, login.password.get_secret_value()),
-            user_agent="autocontext",
-            connection_timeout=10,
-            max_transaction_retry_time=15,
-            initial_retry_delay=0.05,
-            notifications_min_severity="OFF",
-        )
+        try:
+            self.driver = neo4j.GraphDatabase.driver(
+                endpoint.uri,
+                auth=(login.username, login.password.get_secret_value()),
+                user_agent="autocontext",
+                connection_timeout=10,
+                max_transaction_retry_time=15,
+                initial_retry_delay=0.05,
+                notifications_min_severity="OFF",
+            )
+        except (DriverError, ValueError) as error:
+            raise ConfigError(
+                f"NEO4J_URI '{endpoint.uri}' is no address like bolt://host:7687: {one_line(error)}"
+            ) from None
 
     def check(self) -> None:
         """Can it be reached and logged in to, is the database there, and is the server new enough?

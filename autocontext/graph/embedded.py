@@ -195,5 +195,3 @@ def _waited(done: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-

@@ -1,12 +1,12 @@
 """The data folder of the embedded database: what lies where, and what can be wrong with it.
 
-    HOME/database/
-        VERSION         layout of this folder and the engine that wrote it
-        secret.json     passwords, made here, readable by the owner only
-        server.json     the running server: process, ports (written when it answers)
-        start.lock      held by whoever starts a server
-        server.log      what the server's process printed
-        data/           the engine's own files
+HOME/database/
+    VERSION         layout of this folder and the engine that wrote it
+    secret.json     passwords, made here, readable by the owner only
+    server.json     the running server: process, ports (written when it answers)
+    start.lock      held by whoever starts a server
+    server.log      what the server's process printed
+    data/           the engine's own files
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ class Folder:
             layout, engine = -1, "unknown"
         if layout != LAYOUT or _numbers(engine) > _numbers(installed):
             raise EmbeddedDatabaseError(
-                f"'{self.path}' was written by another version (layout {layout}, engine {engine}; here: layout {LAYOUT}, "
-                f"engine {installed}); upgrade autocontext-graph, or name another folder by AUTOCONTEXT_HOME."
+                f"'{self.path}' was written by another version (layout {layout}, engine {engine}; here: layout "
+                f"{LAYOUT}, engine {installed}); upgrade autocontext-graph, or name another folder by AUTOCONTEXT_HOME."
             )
         if engine != installed:
             self._write(self._version, {"layout": LAYOUT, "engine": installed})

@@ -103,13 +103,20 @@ def _add_reader(server: Any, password: str) -> None:
     """Make the user who may only read; READ access mode is ignored by this engine."""
     security = server._java_server.getSecurity()
     if security.getUser("reader") is None:
-        user = {"name": "reader", "password": str(security.encodePassword(password)), "databases": {DATABASE: ["reader"]}}
+        user = {
+            "name": "reader",
+            "password": str(security.encodePassword(password)),
+            "databases": {DATABASE: ["reader"]},
+        }
         security.createUser(jpype.JClass("com.arcadedb.serializer.json.JSONObject")(json.dumps(user)))
 
 
 def _quiet() -> None:
-    """No stack trace in the log for every query that a user got wrong."""
-    jpype.JClass("java.util.logging.Logger").getLogger("").setLevel(jpype.JClass("java.util.logging.Level").OFF)
+    """No stack trace in the log for every query that a user got wrong. The engine sets levels of its own, so its
+    handlers are taken away."""
+    root = jpype.JClass("java.util.logging.Logger").getLogger("")
+    for handler in root.getHandlers():
+        root.removeHandler(handler)
 
 
 def _free_port() -> int:

@@ -123,7 +123,7 @@ class _Reader:
         if self.at_clause(code, index):
             return self.clause(code, index)
         if frame.operand:
-            frame.operand = token.upper in _PREFIXES
+            frame.operand = token.upper in _PREFIXES or (token.upper == "WHEN" and code[index - 1].upper == "CASE")
             self.function(code, index)
         elif token.upper in _OPERATORS:
             frame.operand = True

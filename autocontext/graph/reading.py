@@ -68,14 +68,28 @@ def run(
                 why = f"the query was stopped after {timeout:g} s; ask for less, or allow more time."
                 raise QueryError(why) from error
             if isinstance(error, Neo4jError) and ".ClientError." in code and ".Security.Unauth" not in code:
-                raise QueryError(_with_position(one_line(error))) from error
+                raise QueryError(_with_position(one_line(error), cypher)) from error
             with translated(endpoint):
                 raise
 
 
-def _with_position(text: str) -> str:
-    """The embedded engine counts columns from 0, Neo4j says `(line 1, column 5 (offset: 4))`; here always from 1."""
-    if match := re.search(r"(?:at )?line (\d+):(\d+)(?: - )?", text):
-        place = f"line {match.group(1)}, column {int(match.group(2)) + 1}: "
-        return place + (text[: match.start()] + text[match.end() :]).strip()
-    return text
+def _with_position(text: str, cypher: str) -> str:
+    """The place first, as `line 1, column 5`, counted from 1 and inside of what the user wrote.
+
+    Neo4j says `... (line 1, column 5 (offset: 4))` and shows the line; the embedded engine says `line 1:4` and counts
+    columns from 0.
+    """
+    if match := re.search(r"\(line (\d+), column (\d+) \(offset: \d+\)\)", text):
+        line, column, message = int(match.group(1)), int(match.group(2)), text[: match.start()]
+    elif match := re.search(r"(?:at )?line (\d+):(\d+)(?: - )?", text):
+        line, column, message = (
+            int(match.group(1)),
+            int(match.group(2)) + 1,
+            text[: match.start()] + text[match.end() :],
+        )
+    else:
+        return text
+    lines = cypher.split("\n")
+    if line > len(lines):
+        line, column = len(lines), len(lines[-1]) + 1
+    return f"line {line}, column {column}: {message.strip()}"

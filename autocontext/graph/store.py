@@ -10,7 +10,6 @@ import difflib
 import json
 import time
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from math import fsum
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -20,8 +19,8 @@ from pydantic import SecretStr
 from autocontext.config import Settings, load_settings
 from autocontext.errors import ConfigError, DatabaseError, InstanceMismatch, UnknownFact, UnknownInstance, UsageError
 from autocontext.graph import canonical as canonical_form
+from autocontext.graph import embedded, forest, reading, schema
 from autocontext.graph import facts as rules
-from autocontext.graph import forest, reading, schema
 from autocontext.graph.commit import apply_iteration
 from autocontext.graph.connection import BATCH_ROWS, Connection, Transaction
 from autocontext.graph.endpoint import Endpoint, Login
@@ -396,8 +395,7 @@ def endpoint_of(settings: Settings) -> Endpoint:
         EmbeddedDatabaseError: the embedded database cannot run.
     """
     if settings.neo4j_uri is None:
-        endpoint: Endpoint = import_module("autocontext.graph.embedded").attach(settings)
-        return endpoint
+        return embedded.attach(settings)
     if settings.neo4j_password is None:
         raise ConfigError("NEO4J_URI is set, NEO4J_PASSWORD is not; set it, or unset both for the embedded database.")
     login = Login(settings.neo4j_username, SecretStr(settings.neo4j_password.get_secret_value()))

@@ -91,7 +91,9 @@ def test_a_server_that_is_down_or_refuses(home, run_cli):
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-    line = refused(run_cli("instances", check=False, env={"NEO4J_URI": f"bolt://127.0.0.1:{port}", "NEO4J_PASSWORD": "hidden"}))
+    line = refused(
+        run_cli("instances", check=False, env={"NEO4J_URI": f"bolt://127.0.0.1:{port}", "NEO4J_PASSWORD": "hidden"})
+    )
     assert str(port) in line
     assert "hidden" not in line
 
@@ -135,7 +137,11 @@ def test_cypher_with_an_error_shows_where(home, run_cli):
 
 def test_harmless_words_are_no_clauses(home, run_cli):
     asked = "MATCH (n:Entity) WHERE n.name = 'DELETE me; CREATE' OR n.load = 1 RETURN count(n) AS set"
-    assert json.loads(run_cli("query", asked, "--json").stdout) == {"columns": ["set"], "rows": [[0]], "truncated": False}
+    assert json.loads(run_cli("query", asked, "--json").stdout) == {
+        "columns": ["set"],
+        "rows": [[0]],
+        "truncated": False,
+    }
 
 
 def test_an_endless_query_ends_at_its_limit(home, run_cli):

@@ -18,7 +18,9 @@ def test_an_object_with_five_methods_is_explored_from_python(home):
         proof = client.evidence("python-house", "hall refuses: go north The gate is locked.")
     assert ("hall", "go down leads to", "cellar") in said
     assert ("hall", "go north leads to", "garden") in said
-    assert [(step.action, step.observation.text) for step in proof] == [("go north", "The gate is locked.")] * len(proof)
+    assert [(step.action, step.observation.text) for step in proof] == [("go north", "The gate is locked.")] * len(
+        proof
+    )
 
 
 def test_module_and_class_on_the_command_line(home, run_cli, checkout: Path):

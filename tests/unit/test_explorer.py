@@ -100,7 +100,9 @@ def test_a_rebuilt_forest_knows_what_the_grown_one_knew():
         old = facts.get(edit.triplet)
         evidence = tuple(sorted({*(old.evidence if old else ()), *edit.evidence}))
         facts[edit.triplet] = Fact(id="-", kind=edit.kind, added=(1,), evidence=evidence, **edit.triplet.model_dump())
-    record = InstanceRecord(id="h", environment="custom", source="-", source_hash="-", applied_iteration=forest.iterations)
+    record = InstanceRecord(
+        id="h", environment="custom", source="-", source_hash="-", applied_iteration=forest.iterations
+    )
     again = load_forest(
         GenericReader(), record, list(forest.states.values()), list(forest.todos.values()), list(facts.values())
     )

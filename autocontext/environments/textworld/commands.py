@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from autocontext.environments.textworld.phrases import bare
 from autocontext.types import Facet
 
 CUTTING = {"slice": "slicing", "dice": "dicing", "chop": "chopping"}
@@ -39,6 +40,17 @@ def parse_command(action: str) -> Command:
             parts = match.groupdict()
             return Command(parts["verb"], parts.get("a") or "", parts.get("b") or "")
     return Command(text)
+
+
+def full_name(name: str, reply: str) -> str:
+    """The whole name of a thing that was called by a part of it: `table` is the one of "The patio table is wobbly."
+
+    The parser answers to parts of names; its reply tells the whole one, after an article or the verb.
+    """
+    found = re.search(
+        rf"\b(?:the|an?|some|open|close|lock|unlock) ((?:[\w'-]+ ){{0,3}}{re.escape(name)})\b", reply, re.I
+    )
+    return bare(found.group(1))[0] if found else name
 
 
 @dataclass
@@ -82,9 +94,8 @@ def affordances(admissible: tuple[str, ...] | None) -> Affordances:
     return found
 
 
-def changed_by(action: str, *, room: str, carried: Iterable[str]) -> frozenset[Facet]:
+def changed_by(command: Command, *, room: str, carried: Iterable[str]) -> frozenset[Facet]:
     """Facets that a successful command changes: taking a thing moves it, and no more than that."""
-    command = parse_command(action)
     moved = Facet(entity=command.a, aspect="location")
     match command.verb:
         case "take" | "drop" | "put" | "insert":

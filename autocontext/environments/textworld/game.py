@@ -7,6 +7,7 @@ game's facts, walkthrough, objective) is never asked for.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files as resources
@@ -67,6 +68,8 @@ class TextWorldGame:
     def reset(self) -> Observation:
         """Back to the start of the game."""
         state = self._running().reset()
+        if not text.HEADER.search(state.raw):
+            raise GameFileError(f"{self._path} does not begin in a room as TextWorld's games do; give one of those.")
         self._machine.begin()
         self._terminated = False
         self._score = 0
@@ -173,7 +176,9 @@ def _start(path: Path, *, listed: bool) -> Any:
         env = JerichoEnv(EnvInfos(admissible_commands=listed, inventory=listed))
         if listed:
             env = TWInform7(env)
-        env.load(str(path))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "not fully supported": Jericho knows no TextWorld game by itself
+            env.load(str(path))
     except Exception as error:  # TextWorld raises whatever the broken part of a .json makes it raise
         raise GameFileError(
             f"{path.with_suffix('.json')} does not describe the game beside it "

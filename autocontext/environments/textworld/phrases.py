@@ -44,6 +44,8 @@ _EMPTY = re.compile(
     r"\bthe thing is empty\b|isn't a thing on it|hasn't got anything on it|nothing on (?:it|this piece of)"
     r"|taken everything off it|appears to be empty|has nothing on it|is empty\b|(?<=[.\s])Empty!"
 )
+_WHOLE = re.compile(r"\b(?:an?|the|some|open|opened|closed|locked) $", re.IGNORECASE)
+"""Before a name: it is the whole one, not the end of a longer one that is not known yet."""
 _ITEM = re.compile(r"(?:\ban?|\bsome|\bthe) ([^,.!?\n]+?)(?=,| and (?:an?|some|the) |[.!?\n]|$)")
 _ADJECTIVES = re.compile(rf"^((?:(?:{'|'.join((*COOKED, *CUT))}) )+)(?=\S)")
 
@@ -125,11 +127,11 @@ def parse(text: str, names: frozenset[str], *, strict: bool = True) -> Seen:
         for holder, listed in pattern.findall(text):
             if (container := _name(holder, names, strict)) is not None:
                 seen.inside += [(thing, container) for thing in _things(listed, names, strict, seen)]
-    if not strict:
-        seen.things.update(name for _, name in mentions(text, names))
+    if not strict and seen.room:
+        seen.things.update(name for at, name in mentions(text, names) if _WHOLE.search(text[:at]))
     held = seen.on + seen.inside
     seen.things.update(seen.stated, seen.floor, (thing for thing, _ in held), (holder for _, holder in held))
-    seen.empty = _empties(text, (names | seen.things) - doors)
+    seen.empty = _empties(text, (names | seen.things) - doors, strict)
     return seen
 
 
@@ -161,12 +163,12 @@ def _name(phrase: str, names: frozenset[str], strict: bool) -> str | None:
     return phrase if not strict and 0 < len(phrase.split()) <= LONGEST_NAME else None
 
 
-def _empties(text: str, names: Iterable[str]) -> set[str]:
-    """Things said to be empty: the last one named before the remark."""
+def _empties(text: str, names: Iterable[str], strict: bool) -> set[str]:
+    """Things said to be empty: the last one named before the remark, if that is its whole name."""
     named = mentions(text, names)
     found = set()
     for match in _EMPTY.finditer(text):
-        before = [name for position, name in named if position < match.start() or position < match.end() - 2]
-        if before:
-            found.add(before[-1])
+        before = [(position, name) for position, name in named if position < match.end()]
+        if before and (strict or _WHOLE.search(text[: before[-1][0]])):
+            found.add(before[-1][1])
     return found

@@ -20,8 +20,10 @@ from autocontext.environments.textworld.commands import (
     COOKING,
     CUTTING,
     Affordances,
+    Command,
     affordances,
     changed_by,
+    full_name,
     parse_command,
 )
 from autocontext.environments.textworld.inference import RULES, infer_exits
@@ -31,6 +33,10 @@ _RECIPE = re.compile(r"Ingredients:\s*\n(?P<needs>.*?)\n\s*\nDirections:\s*\n(?P
 _USEFUL = re.compile(r"\bUseful for (frying|roasting|grilling) things\b")
 _COOKED = re.compile(r"\bYou (fried|roasted|grilled) the ")
 _NEEDS_KEY = re.compile(r"(?:unlock|open) the ([^.,!?\n]+?) with the ([^.,!?\n]+?) first")
+_STATE = re.compile(r"\bIt is (open|closed|locked)\.")
+_TAKEN_FROM = re.compile(r"^You take .+? from the ([^.\n]+)\.")
+_BARRIERS = {"door", "gate", "gateway", "hatch", "portal", "passageway", "screen"}
+"""Head nouns of what stands between rooms: such a thing is not in either of them."""
 _PLACES = {"at", "in", "on"}
 
 
@@ -74,7 +80,7 @@ class TextWorldReader:
     def _named_late(self, path: Sequence[Step], known: Iterable[Triplet]) -> list[Edit]:
         """Where no commands are listed, a thing's name is certain once it has answered to a command; then the last
         look at this room, earlier on the path, is read again with that name."""
-        command, names = parse_command(path[-1].action), self._names(path[:-1], known)
+        command, names = _command(path[-1]), self._names(path[:-1], known)
         if not command.a or command.verb == "go" or command.a in names:
             return []
         for end in range(len(path) - 1, 0, -1):
@@ -95,7 +101,12 @@ class TextWorldReader:
         if path[-1].refused or len(path) < 2:
             return frozenset()
         carried = phrases.carried(path[-2].observation.inventory, self._names(path, ()))
-        return changed_by(path[-1].action, room=self.place(path[:-1]), carried=carried)
+        if "(first taking " in path[-1].observation.text:  # from where is not told
+            everything = self._names(path, ())
+            implied = frozenset(Facet(entity=name, aspect="contents") for name in everything)
+        else:
+            implied = frozenset()
+        return implied | changed_by(_command(path[-1]), room=self.place(path[:-1]), carried=carried)
 
     def facet(self, triplet: Triplet) -> Facet | None:
         """Location, contents, openness or food state; exits, recipes and uses are of no facet."""
@@ -128,7 +139,7 @@ class TextWorldReader:
         answered to a command and those of the facts."""
         if path[-1].observation.admissible is not None:
             return frozenset().union(*(affordances(step.observation.admissible).names for step in path))
-        names = {parse_command(step.action).a for step in path if not step.refused}
+        names = {_command(step).a for step in path if not step.refused}
         for triplet in known:
             if triplet.predicate in _PLACES:
                 names |= {triplet.subject} if triplet.predicate == "at" else {triplet.subject, triplet.object}
@@ -171,7 +182,7 @@ class TextWorldReader:
             placed[thing] = ("in" if holder in openable else "on", holder)
         for thing in {*seen.floor, *can.loose}:
             placed.setdefault(thing, ("at", room))
-        doors = {door for door, _, _ in seen.doors}
+        doors = {door for door, _, _ in seen.doors} | {name for name in names if name.split()[-1] in _BARRIERS}
         for thing in sorted((can.here | seen.things) - carried - doors - set(placed)):
             placed[thing] = ("at", room)
         for thing, (predicate, holder) in sorted(placed.items()):
@@ -180,7 +191,7 @@ class TextWorldReader:
         full = {holder for _, holder in placed.values()}
         for holder in sorted(seen.empty - full):
             yield shows(holder, "contains", "nothing", "place", step.number, value=True)
-        opened = parse_command(step.action)
+        opened = _command(step)
         if opened.verb == "open" and opened.a in can.opened & can.here and "revealing" not in step.observation.text:
             yield shows(opened.a, "contains", "nothing", "place", step.number, value=True)
         if seen.room and not placed and step.observation.admissible is not None:
@@ -200,12 +211,14 @@ class TextWorldReader:
 
     def _learnt(self, step: Step, room: str, can: Affordances) -> Iterator[Edit]:
         """What the command did or told: recipes, uses, keys."""
-        command, text = parse_command(step.action), step.observation.text
+        command, text = _command(step), step.observation.text
         for thing, key in can.unlockable:
             yield shows(key, "unlocks", thing, "mechanics", step.number)
         if can.meal and room:
             yield shows("prepare meal", "works in", room, "mechanics", step.number)
         if command.verb == "examine":
+            if state := _STATE.search(text):
+                yield shows(command.a, "is", state.group(1), "property", step.number, value=True)
             if use := _USEFUL.search(text):
                 yield shows(command.a, "used for", use.group(1), "mechanics", step.number, value=True)
             if recipe := _RECIPE.search(text):
@@ -233,3 +246,16 @@ class TextWorldReader:
             thing, key = found.groups()
             yield shows(thing, "is", "locked", "property", step.number, value=True)
             yield shows(thing, "needs", key, "mechanics", step.number)
+
+
+def _command(step: Step) -> Command:
+    """The step's command; where none are listed, with the whole names that the reply tells."""
+    command = parse_command(step.action)
+    if step.observation.admissible is not None:
+        return command
+    if command.verb == "go" or not command.a:
+        return command
+    text = step.observation.text
+    holder = _TAKEN_FROM.search(text)
+    b = holder.group(1) if command.verb == "take" and holder else command.b
+    return Command(command.verb, full_name(command.a, text), full_name(b, text) if b else "")
