@@ -1,0 +1,142 @@
+"""Databases for the store's contract suite: the embedded engine always, a Neo4j server where there is one.
+
+NEO4J_TEST_URI (NEO4J_TEST_USERNAME, NEO4J_TEST_PASSWORD, NEO4J_TEST_DATABASE) names a server for tests; they make
+instances of random names in it and delete them.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from autocontext.config import Settings
+from autocontext.errors import DatabaseError
+from autocontext.graph import embedded
+from autocontext.graph.endpoint import Endpoint, Login
+from autocontext.graph.store import GraphStore, endpoint_of
+from autocontext.types import Edit, Fact, Iteration, Observation, Spec, State, Step, Todo, Triplet
+
+SPEC = Spec(environment="house", source="house.z8", source_hash="c0ffee", description="a small house")
+
+
+def edit(op: str, triplet: tuple[str, str, str] | Triplet, evidence: tuple[int, ...], **more: Any) -> Edit:
+    """One edit; a triplet may be a tuple."""
+    if isinstance(triplet, tuple):
+        triplet = Triplet(subject=triplet[0], predicate=triplet[1], object=triplet[2])
+    return Edit.model_validate({"op": op, "triplet": triplet, "evidence": evidence, **more})
+
+
+@dataclass
+class Book:
+    """One instance in a store, with short ways to write a history into it: iteration n does step n."""
+
+    store: GraphStore
+    id: str
+    n: int = 0
+
+    def step(self, number: int | None = None, **more: Any) -> Step:
+        number = self.n if number is None else number
+        fields = {"text": f"you see step {number}", "inventory": "nothing", "admissible": ("go east", "wait")} | more
+        return Step(number=number, action=f"action {number}", observation=Observation.model_validate(fields))
+
+    def iteration(self, *edits: Edit, **more: Any) -> Iteration:
+        """The next iteration, not yet committed: one todo of one step below the one before."""
+        n = self.n = self.n + 1
+        parent = "S0" if n == 1 else f"a{n - 1}"
+        todo = Todo(id=f"a{n}", parent=parent, text=f"action {n}", strategy="depth", iteration=n, steps=(self.step(),))
+        fields = {"n": n, "todos": (todo,), "edits": edits, "steps_used": n} | more
+        return Iteration.model_validate(fields)
+
+    def commit(self, *edits: Edit, **more: Any) -> Iteration:
+        iteration = self.iteration(*edits, **more)
+        self.store.commit(self.id, iteration)
+        return iteration
+
+    def add(self, *triplet: str, kind: str = "property", evidence: tuple[int, ...] | None = None) -> Fact:
+        """An iteration that adds one triplet; the fact as it is then."""
+        self.commit(edit("add", (triplet[0], triplet[1], triplet[2]), evidence or (self.n + 1,), kind=kind))
+        return self.store.fact(self.id, " ".join(triplet))
+
+    def remove(self, *triplet: str, kind: str = "property") -> Fact:
+        """An iteration that removes one triplet; the fact as it is then."""
+        self.commit(edit("remove", (triplet[0], triplet[1], triplet[2]), (self.n + 1,), kind=kind))
+        return self.store.fact(self.id, " ".join(triplet))
+
+    def facts(self, as_of: int | None = None) -> list[Fact]:
+        return self.store.facts(self.id, as_of=as_of)
+
+    def texts(self, as_of: int | None = None) -> list[str]:
+        return [f"{fact.subject} {fact.predicate} {fact.object}" for fact in self.facts(as_of)]
+
+    def start(self) -> State:
+        observation = Observation(text="you are at the start", inventory="nothing", admissible=("go east",))
+        return State(id="S0", summary="the start", step=Step(number=0, action="", observation=observation))
+
+    def register(self, spec: Spec = SPEC, **more: Any) -> Any:
+        arguments = {"settings": {"planner": "systematic"}, "learned": {}} | more
+        return self.store.register(self.id, spec, self.start(), **arguments)
+
+
+@pytest.fixture(scope="session", params=[pytest.param("embedded", marks=pytest.mark.service), "neo4j"])
+def endpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A database of each engine. A Neo4j server for tests is not required anywhere yet, so its skip never fails."""
+    if request.param == "neo4j":
+        yield _neo4j()
+        return
+    pytest.importorskip("arcadedb_embedded", reason="the embedded engine is not installed")
+    settings = Settings(neo4j_uri=None, home=tmp_path_factory.mktemp("database"), embedded_idle_seconds=120)
+    yield endpoint_of(settings)
+    embedded.stop(settings)
+
+
+@pytest.fixture(scope="session")
+def store(endpoint: Endpoint) -> Iterator[GraphStore]:
+    """A store on it."""
+    with GraphStore(endpoint) as found:
+        yield found
+
+
+@pytest.fixture
+def books(store: GraphStore) -> Iterator[Any]:
+    """Makes instances of random names, and forgets them afterwards."""
+    made: list[Book] = []
+
+    def make(spec: Spec = SPEC, **more: Any) -> Book:
+        book = Book(store, f"test-{uuid.uuid4().hex[:12]}")
+        book.register(spec, **more)
+        made.append(book)
+        return book
+
+    yield make
+    there = {record.id for record in store.instances()}
+    for book in made:
+        if book.id in there:
+            store.forget(book.id)
+
+
+@pytest.fixture
+def book(books: Any) -> Book:
+    """One new instance."""
+    found: Book = books()
+    return found
+
+
+def _neo4j() -> Endpoint:
+    uri = os.environ.get("NEO4J_TEST_URI")
+    if not uri:
+        pytest.skip("NEO4J_TEST_URI is not set")
+    login = Login(
+        os.environ.get("NEO4J_TEST_USERNAME", "neo4j"), SecretStr(os.environ.get("NEO4J_TEST_PASSWORD", "neo4j"))
+    )
+    endpoint = Endpoint("neo4j", uri, os.environ.get("NEO4J_TEST_DATABASE", "neo4j"), login)
+    try:
+        GraphStore(endpoint).close()
+    except DatabaseError as error:
+        pytest.skip(f"no Neo4j for tests: {error}")
+    return endpoint
