@@ -70,6 +70,8 @@ def evidence(instance: InstanceId, fact: FactReference, as_json: Json = False) -
         print_text(f"\nstep {step.number}: {step.action or '(reset)'}\n{step.observation.text}")
         if step.observation.inventory:
             print_text(step.observation.inventory)
+        if offered := [action for action in step.observation.admissible or () if _names(action, found)]:
+            print_text(f"possible: {', '.join(offered)}")
 
 
 def history(instance: InstanceId, fact: FactReference, as_json: Json = False) -> None:
@@ -106,6 +108,11 @@ def query(
 def _fact(fact: Fact) -> dict[str, Any]:
     keys = ("id", "subject", "predicate", "object", "object_is_value", "kind", "added", "retired", "evidence")
     return fact.model_dump(mode="json", include=set(keys))
+
+
+def _names(action: str, fact: Fact) -> bool:
+    """Does a listed action name what the fact is about?"""
+    return fact.subject.casefold() in action.casefold()
 
 
 def _parameter(text: str) -> tuple[str, Any]:

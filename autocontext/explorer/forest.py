@@ -82,6 +82,7 @@ class Forest:
     replayed: int = 0
     idle: int = 0
     """Iterations in a row that brought nothing new."""
+    _roots: dict[str, str] = field(default_factory=dict)
     _words: set[str] = field(default_factory=set)
     _touched: set[str] = field(default_factory=set)
     _diverged: list[str] = field(default_factory=list)
@@ -98,6 +99,7 @@ class Forest:
             self._words.update(_words(state.step))
         elif state.promoted_from is not None:
             origin = self.nodes[state.promoted_from]
+            self._roots[origin.id] = state.id
             self.nodes[state.id] = Node(
                 state.id, origin.id, None, origin.path, origin.place, origin.changed, origin.diverged
             )
@@ -181,6 +183,10 @@ class Forest:
                 self.nodes[state.id].diverged = True
 
     # --- reading --------------------------------------------------------------------------------------
+
+    def root_of(self, node_id: str) -> str:
+        """The state that a todo was promoted to, or the node itself: what is done from there grows in its own tree."""
+        return self._roots.get(node_id, node_id)
 
     def actions_to(self, node_id: str) -> list[str]:
         """The low-level actions from s0 to a node: its checkpoint."""

@@ -185,7 +185,6 @@ class Nasty:
 
 def test_hostile_names_and_observations_are_kept_exactly(home):
     with autocontext.open_store() as store:
-        store.forget("nasty")
         autocontext.explore(Nasty(), store, budget=len(NASTY), instance="nasty")
     with autocontext.open_client() as client:
         steps = client.steps("nasty")
@@ -208,7 +207,6 @@ class Raising(House):
 
 def test_an_environment_that_raises_loses_nothing_that_was_committed(home):
     with autocontext.open_store() as store:
-        store.forget("raising")
         with pytest.raises(StepFailure, match="the lamp went out"):
             autocontext.explore(Raising(), store, budget=50, instance="raising")
     with autocontext.open_client() as client:
@@ -230,7 +228,6 @@ class Hanging(House):
 
 def test_an_environment_that_hangs_is_left_at_its_limit(home):
     with autocontext.open_store() as store:
-        store.forget("hanging")
         options = autocontext.Options(step_seconds=1)
         with pytest.raises(EnvironmentHung, match="1 s"):
             autocontext.explore(Hanging(), store, budget=50, instance="hanging", options=options)
@@ -250,7 +247,6 @@ class Other(House):
 
 def test_an_environment_whose_reset_changed_is_refused(home):
     with autocontext.open_store() as store:
-        store.forget("other")
         autocontext.explore(Other(), store, budget=5, instance="other")
         with pytest.raises(StepFailure, match="reset shows something else"):
             autocontext.explore(Other(), store, budget=10, instance="other")

@@ -61,7 +61,10 @@ class Frontier:
                     nearest[node.place, node.changed] = node
         wanting = {place for place, _ in forest.refused}
         for (place, changed), node in nearest.items():
+            listed = node.step.observation.admissible
             for action, there in forest.moves.get(place, {}).items():
+                if listed is not None and action not in listed:
+                    continue
                 if (there, changed) not in nearest and (place, action, changed) not in forest.tried:
                     yield action, node, there in wanting
 

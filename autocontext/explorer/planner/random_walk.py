@@ -30,4 +30,4 @@ class RandomPlanner:
         actions = self.candidates(node.path)
         if not actions:
             return Plan(stop="frontier_empty")
-        return Plan((Path(start=node.id, actions=(rng.choice(sorted(actions)),), strategy="random"),))
+        return Plan((Path(start=forest.root_of(node.id), actions=(rng.choice(sorted(actions)),), strategy="random"),))

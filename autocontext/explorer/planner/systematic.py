@@ -66,7 +66,9 @@ class SystematicPlanner:
         room = max(1, min(self.paths, self.budget - forest.steps_used))
         return Plan(
             tuple(
-                Path(start=node.id, actions=(action,), strategy="systematic", reason=f"worth {value:.2f}")
+                Path(
+                    start=forest.root_of(node.id), actions=(action,), strategy="systematic", reason=f"worth {value:.2f}"
+                )
                 for value, node, action in offers[:room]
             )
         )
