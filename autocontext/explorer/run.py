@@ -198,7 +198,8 @@ def _register(store: TimedStore, instance: str, spec: Spec, start: Observation, 
         "learned": "yes" if options.learned else "no",
         "without_rules": " ".join(sorted(options.without_rules)),
     }
-    return store.register(instance, spec, first, settings, dict(learned))
+    record: InstanceRecord = store.register(instance, spec, first, settings, dict(learned))
+    return record
 
 
 def _planner(env: Environment, budget: Budget, options: Options, learned: Mapping[str, Revealed]) -> Planner:

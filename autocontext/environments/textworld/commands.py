@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from autocontext.environments.textworld.phrases import bare
 from autocontext.types import Facet
@@ -53,7 +54,7 @@ def full_name(name: str, reply: str) -> str:
     return bare(found.group(1))[0] if found else name
 
 
-@dataclass
+@dataclass(frozen=True)
 class Affordances:
     """What a list of admissible commands shows of the things that are here."""
 
@@ -65,9 +66,11 @@ class Affordances:
     closed: set[str] = field(default_factory=set)
     opened: set[str] = field(default_factory=set)
     unlockable: list[tuple[str, str]] = field(default_factory=list)
-    meal: bool = False
+    dishes: set[str] = field(default_factory=set)
+    """Commands without an object that make something here."""
 
 
+@lru_cache(maxsize=4096)  # read again with every step of the paths that lead through
 def affordances(admissible: tuple[str, ...] | None) -> Affordances:
     """Read the list; without one (None) nothing is afforded."""
     found = Affordances()
@@ -90,7 +93,7 @@ def affordances(admissible: tuple[str, ...] | None) -> Affordances:
         elif command.verb == "unlock":
             found.unlockable.append((command.a, command.b))
         elif command.verb == "prepare meal":
-            found.meal = True
+            found.dishes.add(command.verb)
     return found
 
 

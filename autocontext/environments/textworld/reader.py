@@ -214,8 +214,8 @@ class TextWorldReader:
         command, text = _command(step), step.observation.text
         for thing, key in can.unlockable:
             yield shows(key, "unlocks", thing, "mechanics", step.number)
-        if can.meal and room:
-            yield shows("prepare meal", "works in", room, "mechanics", step.number)
+        for dish in sorted(can.dishes) if room else ():
+            yield shows(dish, "works in", room, "mechanics", step.number)
         if command.verb == "examine":
             if state := _STATE.search(text):
                 yield shows(command.a, "is", state.group(1), "property", step.number, value=True)
