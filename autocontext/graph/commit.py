@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError
 from autocontext.errors import DatabaseError, InvalidEdit, UnknownInstance
 from autocontext.graph import facts as rules
 from autocontext.graph import forest
-from autocontext.graph.connection import Transaction
+from autocontext.graph.connection import Inconsistent, Transaction
 from autocontext.types import Fact, Iteration, Naming, entity_id
 
 
@@ -151,7 +151,7 @@ def _write_facts(transaction: Transaction, scope: str, naming: Naming, changed: 
 def _all_written(written: int, rows: list[dict[str, Any]], what: str) -> None:
     """A row whose anchor is missing is skipped silently by both engines; then nothing at all may be committed."""
     if written != len(rows):
-        raise DatabaseError(f"of {len(rows)} {what} only {written} are in the database; nothing was committed.")
+        raise Inconsistent(f"of {len(rows)} {what} only {written} are in the database; nothing was committed.")
 
 
 def _iteration_row(

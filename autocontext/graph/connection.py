@@ -1,8 +1,8 @@
 """One driver, named queries, managed transactions, and the driver's errors as ours.
 
 The only module besides `engines` that knows the driver. Transactions are tried again when the driver says that it
-helps, and on two occasions more: when a racing MERGE broke a uniqueness constraint, and when the acknowledgement of
-a commit was lost. For the latter every write of this layer may be repeated without changing anything.
+helps, and on three occasions more: when a racing MERGE broke a uniqueness constraint, when what it read does not fit
+together, and when the acknowledgement of a commit was lost. For the last every write of this layer may be repeated without changing anything.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ BATCH_CHARACTERS = 2_000_000
 """Bolt messages of the embedded engine are limited to 10 MB."""
 
 _MESSAGE = re.compile(r"\{message: (.*?)\} \{gql_status", re.DOTALL)
+
+
+class Inconsistent(DatabaseError):
+    """What a transaction found does not fit together. It is tried again: both engines are READ COMMITTED, so another
+    one may have committed in between; then the embedded engine would refuse this one only at its end."""
 
 
 class Transaction:
@@ -107,7 +112,7 @@ class Connection:
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Runs `work` in one transaction; it may be run again, so it must not do anything else."""
         again = Retrying(
-            retry=retry_if_exception_type((ConstraintError, IncompleteCommit)),
+            retry=retry_if_exception_type((ConstraintError, IncompleteCommit, Inconsistent)),
             stop=stop_after_attempt(ATTEMPTS),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             reraise=True,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import time
 from collections.abc import Callable, Mapping
 from math import fsum
 from types import TracebackType
@@ -17,15 +16,15 @@ from typing import Any, Self, TypeVar
 from pydantic import SecretStr
 
 from autocontext.config import Settings, load_settings
-from autocontext.errors import ConfigError, DatabaseError, InstanceMismatch, UnknownFact, UnknownInstance, UsageError
+from autocontext.errors import ConfigError, DatabaseError, UnknownInstance, UsageError
 from autocontext.graph import canonical as canonical_form
-from autocontext.graph import embedded, forest, reading, schema
+from autocontext.graph import embedded, forest, instances, reading, references, schema
 from autocontext.graph import facts as rules
 from autocontext.graph.commit import apply_iteration
 from autocontext.graph.connection import BATCH_ROWS, Connection, Transaction
 from autocontext.graph.endpoint import Endpoint, Login
 from autocontext.graph.reading import QueryResult as QueryResult
-from autocontext.types import Fact, InstanceRecord, Iteration, Revealed, Spec, State, Step, StopReason, Todo, normalise
+from autocontext.types import Fact, InstanceRecord, Iteration, Revealed, Spec, State, Step, StopReason, Todo
 
 T = TypeVar("T")
 
@@ -37,7 +36,6 @@ _FORGOTTEN_IN_ORDER = (
     "forget_templates",
     "forget_iterations",
 )
-_LONGEST_INSTANCE_ID = 200
 
 
 class GraphStore:
@@ -111,19 +109,19 @@ class GraphStore:
             UsageError: this is no id for an instance.
         """
         self._writable()
-        _check_instance_id(instance_id)
+        instances.check_id(instance_id)
         if start.step is None:
             raise UsageError("the first state needs the step that shows what the reset shows.")
-        instance = _instance_row(instance_id, spec, settings, learned)
+        instance = instances.instance_row(instance_id, spec, settings, learned)
         state = forest.state_row(instance_id, start, 0, 0)
         step = forest.step_row(instance_id, start.step, 0)
 
         def work(transaction: Transaction) -> InstanceRecord:
             rows = transaction.run("instance", id=instance_id)
             if rows:
-                return _same_instance(_record(rows[0]["instance"]), spec)
+                return instances.same_instance(instances.record_of(rows[0]["instance"]), spec)
             transaction.run("create_instance", instance=instance, state=state, step=step, scope=instance_id)
-            return _record(instance)
+            return instances.record_of(instance)
 
         record = self._connection.write(work)
         if record.applied_iteration < 0:
@@ -143,11 +141,14 @@ class GraphStore:
 
         def work(transaction: Transaction) -> InstanceRecord:
             rows = transaction.run(
-                "begin_run", id=instance_id, settings=_json(dict(settings)), learned=_learned_json(learned)
+                "begin_run",
+                id=instance_id,
+                settings=instances.json_of(dict(settings)),
+                learned=instances.learned_json(learned),
             )
             if not rows:
                 raise self._unknown(transaction, instance_id)
-            return _record(rows[0]["instance"])
+            return instances.record_of(rows[0]["instance"])
 
         return self._connection.write(work)
 
@@ -175,7 +176,7 @@ class GraphStore:
 
     def instances(self) -> list[InstanceRecord]:
         """All instances, by id."""
-        records = [_record(row["instance"]) for row in self._connection.rows("instances")]
+        records = [instances.record_of(row["instance"]) for row in self._connection.rows("instances")]
         return [record for record in records if record.applied_iteration >= 0]
 
     def forget(self, instance_id: str) -> None:
@@ -227,7 +228,7 @@ class GraphStore:
             DatabaseError: the instance is not at the iteration before, or something else committed that iteration.
         """
         self._writable()
-        now = _now()
+        now = instances.now()
         self._connection.write(lambda transaction: apply_iteration(transaction, instance_id, iteration, now))
 
     def load_forest(self, instance_id: str) -> tuple[list[State], list[Todo]]:
@@ -299,7 +300,7 @@ class GraphStore:
             UnknownInstance: there is no such instance.
             UnknownFact: nothing, or more than one, answers to that; the message names the nearest.
         """
-        return _pick(self.all_facts(instance_id), reference, instance_id)
+        return references.pick(self.all_facts(instance_id), reference, instance_id)
 
     def evidence(self, instance_id: str, fact_id: str, *, retired: bool = False) -> list[Step]:
         """The steps that show a fact, in order; with `retired`, those that show that it is no more.
@@ -378,7 +379,7 @@ class GraphStore:
         rows = transaction.run("instance", id=instance_id)
         if not rows or rows[0]["instance"]["applied_iteration"] < 0:
             raise self._unknown(transaction, instance_id)
-        return _record(rows[0]["instance"])
+        return instances.record_of(rows[0]["instance"])
 
     def _unknown(self, transaction: Transaction, instance_id: str) -> UnknownInstance:
         names = [row["instance"]["id"] for row in transaction.run("instances")]
@@ -402,77 +403,6 @@ def endpoint_of(settings: Settings) -> Endpoint:
     return Endpoint("neo4j", settings.neo4j_uri, settings.neo4j_database, login)
 
 
-def _now() -> int:
-    return int(time.time() * 1000)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _learned_json(learned: Mapping[str, Revealed]) -> str:
-    return _json({name: revealed.model_dump() for name, revealed in learned.items()})
-
-
-def _check_instance_id(instance_id: str) -> None:
-    wrong = (
-        "it is empty" if not instance_id.strip()
-        else f"it is longer than {_LONGEST_INSTANCE_ID} characters" if len(instance_id) > _LONGEST_INSTANCE_ID
-        else "it holds characters that cannot be printed" if not instance_id.isprintable()
-        else "such names are kept for what belongs to all instances" if instance_id.startswith("environment:")
-        else None
-    )  # fmt: skip
-    if wrong:
-        raise UsageError(f"{instance_id[:80]!r} is no id for an instance: {wrong}.")
-
-
-def _instance_row(
-    instance_id: str, spec: Spec, settings: Mapping[str, str], learned: Mapping[str, Revealed]
-) -> dict[str, Any]:
-    return {
-        "id": instance_id,
-        "scope": instance_id,
-        "environment": spec.environment,
-        "source": spec.source,
-        "source_hash": spec.source_hash,
-        "naming": spec.naming,
-        "mode": spec.mode,
-        "description": spec.description,
-        "status": "new",
-        "steps_used": 0,
-        "replayed": 0,
-        "applied_iteration": 0,
-        "last_step": 0,
-        "schema_version": schema.VERSION,
-        "created_at": _now(),
-        "settings": _json(dict(settings)),
-        "learned": _learned_json(learned),
-    }
-
-
-def _record(stored: Mapping[str, Any]) -> InstanceRecord:
-    fields = {name: stored[name] for name in InstanceRecord.model_fields if stored.get(name) is not None}
-    fields["settings"] = json.loads(stored["settings"])
-    fields["learned"] = json.loads(stored["learned"])
-    return InstanceRecord(**fields)
-
-
-def _same_instance(record: InstanceRecord, spec: Spec) -> InstanceRecord:
-    pairs = {
-        "environment": (record.environment, spec.environment),
-        "source hash": (record.source_hash, spec.source_hash),
-        "naming": (record.naming, spec.naming),
-        "mode": (record.mode, spec.mode),
-    }
-    differing = [f"its {name} is {old}, not {new}" for name, (old, new) in pairs.items() if old != new]
-    if differing:
-        raise InstanceMismatch(
-            f"instance '{record.id}' is another one (from {record.source}): {'; '.join(differing)}. "
-            "Explore this one under another name with --instance."
-        )
-    return record
-
-
 def _iterations(transaction: Transaction, scope: str) -> list[dict[str, Any]]:
     rows = [dict(row["iteration"]) for row in transaction.run("iterations", scope=scope)]
     for row in rows:
@@ -481,26 +411,3 @@ def _iterations(transaction: Transaction, scope: str) -> list[dict[str, Any]]:
         for name in ("id", "scope", "digest"):
             del row[name]
     return rows
-
-
-def _pick(facts: list[Fact], reference: str, instance_id: str) -> Fact:
-    """The one fact that a reference names."""
-    texts = {fact.id: f"{fact.subject} {fact.predicate} {fact.object}" for fact in facts}
-    wanted = normalise(reference)
-    tests: tuple[Callable[[Fact], bool], ...] = (
-        lambda fact: fact.id == reference,
-        lambda fact: texts[fact.id] == reference,
-        lambda fact: normalise(texts[fact.id]) == wanted,
-        lambda fact: fact.id.startswith(reference) or fact.id.endswith(reference),
-    )
-    for test in tests if wanted else ():
-        found = [fact for fact in facts if test(fact)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            several = "; ".join(f"{fact.id} ({texts[fact.id]})" for fact in found[:3])
-            raise UnknownFact(f"'{reference}' names {len(found)} facts of '{instance_id}': {several}; give a full id.")
-    near = set(difflib.get_close_matches(wanted, [normalise(text) for text in texts.values()], n=3, cutoff=0.4))
-    shown = [f"{fact.id} ({texts[fact.id]})" for fact in facts if normalise(texts[fact.id]) in near][:3]
-    nearest = f"nearest: {'; '.join(shown)}" if shown else "nothing is near it"
-    raise UnknownFact(f"no fact of '{instance_id}' answers to '{reference[:200]}' ({nearest}).")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -258,6 +259,34 @@ def test_every_node_and_relationship_carries_its_scope_and_every_node_an_id(book
     )
     assert book.store.query(nodes).rows == []
     assert book.store.query(links, {"scope": book.id}).rows == []
+
+
+def test_two_that_commit_the_same_at_once_commit_it_once(book: Book) -> None:
+    iterations = [
+        book.iteration(edit("add", DOOR, (n,)), edit("add", (f"key {n}", "is", "red"), (n,))) for n in (1, 2, 3)
+    ]
+    for iteration in iterations:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _, iteration=iteration: book.store.commit(book.id, iteration), range(4)))
+    assert book.store.instance(book.id).applied_iteration == 3
+    assert book.store.fact(book.id, "door is locked").evidence == (1, 2, 3)
+    assert [todo.id for todo in book.store.load_forest(book.id)[1]] == ["a1", "a2", "a3"]
+
+
+def test_instances_are_explored_side_by_side(books: Any) -> None:
+    many = [books() for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(history, many))
+    assert len({str(book.store.canonical(book.id)) for book in many}) == 1
+
+
+def test_two_that_register_at_once_make_one_instance(book: Book) -> None:
+    other = Book(book.store, book.id + "-other")
+    with ThreadPoolExecutor(4) as pool:
+        records = list(pool.map(lambda _: other.register(), range(4)))
+    assert len({record.created_at for record in records}) == 1
+    assert len(book.store.load_forest(other.id)[0]) == 1
+    book.store.forget(other.id)
 
 
 def _todo(book: Book, number: int) -> Todo:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -52,16 +53,20 @@ def test_an_older_schema_is_brought_up_to_date_and_keeps_what_is_there(
         assert again.query("MATCH (s:Schema) RETURN s.version").rows == [[schema.VERSION]]
 
 
+def test_many_may_open_a_fresh_database_at_once(store: GraphStore, endpoint: Endpoint, version: Any) -> None:
+    version(0)
+    with ThreadPoolExecutor(4) as pool:
+        for opened in pool.map(lambda _: GraphStore(endpoint), range(4)):
+            opened.close()
+    assert store.query("MATCH (s:Schema) RETURN s.version").rows == [[schema.VERSION]]
+
+
 def test_the_database_itself_keeps_ids_unique(store: GraphStore, endpoint: Endpoint, book: Book) -> None:
     fact = book.add("door", "is", "locked")
     connection = Connection(endpoint, endpoint.writer)
-    row: dict[str, Any] = {
-        "id": fact.id,
-        "subject": _entity(book, "locked"),
-        "object": _entity(book, "door"),
-        "predicate": "is",
-    }
-    row |= {"kind": "place", "live": True, "added": [1], "retired": [], "evidence": [1], "retired_evidence": []}
+    row: dict[str, Any] = {"id": fact.id, "subject": _entity(book, "locked"), "object": _entity(book, "door")}
+    row |= {"predicate": "is", "kind": "place", "live": True, "added": [1], "retired": []}
+    row |= {"evidence": [1], "retired_evidence": []}
     with pytest.raises(DatabaseError):
         connection.write(lambda transaction: transaction.write_rows("upsert_facts", [row], scope=book.id))
     connection.close()

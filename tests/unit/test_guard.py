@@ -15,8 +15,8 @@ READING = [
     "RETURN 1",
     "match (n) return n",
     (
-        "MATCH (n:Entity {name: $name})-[f:FACT*1..2]-(o) WHERE f.live AND NOT o.value RETURN n, f, o ORDER BY n.name DESC "
-        "SKIP 1 LIMIT 5;"
+        "MATCH (n:Entity {name: $name})-[f:FACT*1..2]-(o) WHERE f.live AND NOT o.value RETURN n, f, o "
+        "ORDER BY n.name DESC SKIP 1 LIMIT 5;"
     ),
     "OPTIONAL MATCH (n) RETURN count(*), count(DISTINCT n), collect(n.name)[0..3]",
     "MATCH (n) RETURN n.load, n.set, n.delete AS create",
