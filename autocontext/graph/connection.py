@@ -1,8 +1,9 @@
 """One driver, named queries, managed transactions, and the driver's errors as ours.
 
 The only module besides `engines` that knows the driver. Transactions are tried again when the driver says that it
-helps, and on three occasions more: when a racing MERGE broke a uniqueness constraint, when what it read does not fit
-together, and when the acknowledgement of a commit was lost. For the last every write of this layer may be repeated without changing anything.
+helps, and on three occasions more: when a racing MERGE broke a uniqueness constraint, when what was read does not fit
+together, and when the acknowledgement of a commit was lost. For the last, every write of this layer may be repeated
+without changing anything.
 """
 
 from __future__ import annotations

@@ -262,10 +262,8 @@ def test_every_node_and_relationship_carries_its_scope_and_every_node_an_id(book
 
 
 def test_two_that_commit_the_same_at_once_commit_it_once(book: Book) -> None:
-    iterations = [
-        book.iteration(edit("add", DOOR, (n,)), edit("add", (f"key {n}", "is", "red"), (n,))) for n in (1, 2, 3)
-    ]
-    for iteration in iterations:
+    for n in (1, 2, 3):
+        iteration = book.iteration(edit("add", DOOR, (n,)), edit("add", (f"key {n}", "is", "red"), (n,)))
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda _, iteration=iteration: book.store.commit(book.id, iteration), range(4)))
     assert book.store.instance(book.id).applied_iteration == 3
