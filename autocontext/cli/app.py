@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Annotated
 
@@ -53,6 +54,7 @@ def version(as_json: Json = False) -> None:
 def main() -> None:
     """Run the command line. Exit 1 with one line for an error, 2 for wrong usage, 130 when interrupted."""
     debug = "--debug" in sys.argv[1:]
+    logging.getLogger("neo4j").setLevel(logging.DEBUG if debug else logging.ERROR)  # it tells every retry otherwise
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         code = app(arguments, standalone_mode=False)

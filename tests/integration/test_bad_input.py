@@ -206,9 +206,8 @@ class Raising(House):
 
 
 def test_an_environment_that_raises_loses_nothing_that_was_committed(home):
-    with autocontext.open_store() as store:
-        with pytest.raises(StepFailure, match="the lamp went out"):
-            autocontext.explore(Raising(), store, budget=50, instance="raising")
+    with autocontext.open_store() as store, pytest.raises(StepFailure, match="the lamp went out"):
+        autocontext.explore(Raising(), store, budget=50, instance="raising")
     with autocontext.open_client() as client:
         record = client.instance("raising")
         assert record.stopped_because == "environment"

@@ -14,7 +14,7 @@ HEADER = re.compile(r"^-= .+? =-[ \t]*$", re.MULTILINE)
 
 _PROMPT = re.compile(r"\n?^>[^\n]*\s*\Z", re.MULTILINE)
 _STATUS = re.compile(r"-= (?P<room>.+?) =-(?P<score>-?\d+)/\d+\s*\Z")
-_BANNER = re.compile(r"\A[\s$|\\/_]*\n(?=[^\n]*\S)")
+_BANNER = re.compile(r"\A[\s$|\\/_>]*\n(?=[^\n]*\S)")
 _RESTART = re.compile(r"Would you like to RESTART.*\Z", re.DOTALL)
 
 _TASK = tuple(

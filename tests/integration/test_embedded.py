@@ -1,0 +1,209 @@
+"""The embedded database's service: one server per folder, whatever happens to it, its files or its disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from neo4j import GraphDatabase
+from neo4j.exceptions import Neo4jError
+
+from autocontext.config import Settings
+from autocontext.errors import EmbeddedDatabaseError
+from autocontext.graph import embedded, embedded_folder
+from autocontext.graph.endpoint import Endpoint, Login
+
+pytestmark = pytest.mark.service
+pytest.importorskip("arcadedb_embedded", reason="the embedded engine is not installed")
+
+
+def settings_for(folder: Path, **more: object) -> Settings:
+    return Settings.model_validate({"AUTOCONTEXT_HOME": folder, "AUTOCONTEXT_IDLE_SECONDS": 60, **more})
+
+
+@pytest.fixture
+def settings(tmp_path: Path):
+    found = settings_for(tmp_path / "home")
+    yield found
+    embedded.stop(found)
+
+
+def run(endpoint: Endpoint, cypher: str, login: Login | None = None) -> list[list[object]]:
+    who = login or endpoint.writer
+    auth = (who.username, who.password.get_secret_value())
+    with GraphDatabase.driver(endpoint.uri, auth=auth) as driver:
+        return [list(record.values()) for record in driver.execute_query(cypher, database_=endpoint.database).records]
+
+
+def test_what_was_written_is_there_after_a_clean_stop(settings: Settings):
+    endpoint = embedded.attach(settings)
+    run(endpoint, "CREATE (:Kept {n: 1})")
+    assert embedded.stop(settings)
+    assert not embedded.status(settings).running
+    assert not embedded.stop(settings)
+    assert run(embedded.attach(settings), "MATCH (k:Kept) RETURN k.n") == [[1]]
+
+
+def test_attaching_again_reaches_the_same_server(settings: Settings):
+    first = embedded.attach(settings)
+    assert embedded.attach(settings) == first
+    assert embedded.start(settings).pid == embedded.status(settings).pid
+
+
+def test_two_commands_starting_at_once_get_one_server(settings: Settings):
+    command = [sys.executable, "-m", "autocontext", "db", "start", "--json"]
+    env = {**os.environ, "AUTOCONTEXT_HOME": str(settings.home)}
+    both = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE) for _ in range(2)]
+    told = [json.loads(process.communicate(timeout=120)[0]) for process in both]
+    assert told[0]["pid"] == told[1]["pid"]
+    assert told[0]["running"]
+
+
+def test_a_killed_server_is_replaced_and_nothing_acknowledged_is_lost(settings: Settings):
+    endpoint = embedded.attach(settings)
+    run(endpoint, "CREATE (:Kept {n: 2})")
+    pid = embedded.status(settings).pid
+    assert pid
+    os.kill(pid, signal.SIGKILL)
+    again = embedded.attach(settings)
+    assert embedded.status(settings).pid != pid
+    assert run(again, "MATCH (k:Kept) RETURN k.n") == [[2]]
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"pid": 1}', None])
+def test_a_stale_port_file_is_no_server(settings: Settings, content: str | None):
+    folder = embedded_folder.Folder(settings.home)
+    folder.prepare()
+    ours = {"pid": os.getpid(), "started": 1.0, "bolt_port": 9, "since": 1.0}  # our pid, but of another process's time
+    (folder.path / "server.json").write_text(json.dumps(ours) if content is None else content)
+    assert not embedded.status(settings).running
+
+
+def test_it_ends_by_itself_when_nobody_is_connected(tmp_path: Path):
+    settings = settings_for(tmp_path, AUTOCONTEXT_IDLE_SECONDS=1)
+    embedded.attach(settings)
+    deadline = time.monotonic() + 30
+    while embedded.status(settings).running and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not embedded.status(settings).running
+
+
+def test_it_listens_on_loopback_only_and_tells_its_passwords_nobody(settings: Settings):
+    endpoint = embedded.attach(settings)
+    pid = embedded.status(settings).pid
+    process = psutil.Process(pid)
+    listening = [c.laddr.ip for c in process.net_connections(kind="tcp") if c.status == psutil.CONN_LISTEN]
+    assert listening
+    assert {ip.removeprefix("::ffff:") for ip in listening} <= {"127.0.0.1", "::1"}
+    folder = embedded_folder.Folder(settings.home)
+    assert stat.S_IMODE((folder.path / "secret.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+    for secret in folder.passwords().values():
+        assert secret not in " ".join(process.cmdline())
+        assert secret not in folder.log.read_text()
+        assert secret not in repr(endpoint)
+
+
+@pytest.mark.parametrize(
+    "write",
+    ["CREATE (:X)", "MATCH (k:Kept) SET k.n = 3", "MATCH (k:Kept) DETACH DELETE k", "MERGE (:Entity {id: 'x'})"],
+)
+def test_the_reader_may_not_write(settings: Settings, write: str):
+    endpoint = embedded.attach(settings)
+    run(endpoint, "CREATE (:Kept {n: 4})")
+    assert run(endpoint, "MATCH (k:Kept) RETURN k.n", endpoint.reader) == [[4]]
+    with pytest.raises(Neo4jError):
+        run(endpoint, write, endpoint.reader)
+    assert run(endpoint, "MATCH (n) WHERE n:Kept OR n:X RETURN labels(n), n.n") == [[["Kept"], 4]]
+
+
+def test_a_home_that_is_a_file(tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(EmbeddedDatabaseError, match="AUTOCONTEXT_HOME"):
+        embedded.attach(settings_for(tmp_path / "file"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_folder_without_permission(tmp_path: Path, checkout: Path):
+    code = (
+        "from autocontext.graph.embedded_folder import Folder; from pathlib import Path\n"
+        "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        f"Folder(Path({str(tmp_path / 'closed')!r})).prepare()"
+    )
+    (tmp_path / "closed").mkdir(mode=0o755)
+    env = {**os.environ, "PYTHONPATH": str(checkout)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    assert "cannot be used (Permission denied)" in done.stderr
+
+
+@pytest.mark.parametrize("written", ['{"layout": 99, "engine": "26.1"}', '{"layout": 1, "engine": "99.1.1"}', "x"])
+def test_a_folder_of_another_version_is_left_alone(settings: Settings, written: str):
+    folder = embedded_folder.Folder(settings.home)
+    folder.prepare()
+    (folder.path / "VERSION").write_text(written)
+    with pytest.raises(EmbeddedDatabaseError, match="another version"):
+        embedded.attach(settings)
+    assert (folder.path / "VERSION").read_text() == written
+
+
+def test_without_the_engine_both_ways_out_are_named(settings: Settings, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(embedded_folder, "PACKAGE", "no-such-package")
+    with pytest.raises(EmbeddedDatabaseError, match=r"\[embedded\].*NEO4J_URI"):
+        embedded.attach(settings)
+
+
+def test_a_server_that_dies_while_starting_leaves_its_last_words(tmp_path: Path):
+    settings = settings_for(tmp_path, AUTOCONTEXT_HEAP="1m")
+    with pytest.raises(EmbeddedDatabaseError, match="ended while starting: .*server.log"):
+        embedded.attach(settings)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path):
+    """A file system of 12 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=12m", "none", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("file systems cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=False)
+
+
+def test_a_full_disk_while_starting(small_disk: Path):
+    (small_disk / "ballast").write_bytes(bytes(12 * 2**20 - 8192))
+    with pytest.raises(EmbeddedDatabaseError):
+        embedded.attach(settings_for(small_disk))
+
+
+def test_a_full_disk_while_exploring_loses_nothing(small_disk: Path, run_cli, small_game: Path):
+    env = {"AUTOCONTEXT_HOME": str(small_disk), "AUTOCONTEXT_IDLE_SECONDS": "60"}
+    explore = ["explore", "textworld", str(small_game), "--instance", "full", "--no-learned"]
+    run_cli(*explore, "--steps", "10", env=env)
+    before = json.loads(run_cli("show", "full", "--as-of", "10", "--json", env=env).stdout)["facts"]
+    ballast = small_disk / "ballast"
+    with pytest.raises(OSError, match="No space"), ballast.open("wb") as file:
+        while True:
+            file.write(bytes(4096))
+            file.flush()
+    done = run_cli(*explore, "--steps", "200", env=env, check=False)
+    assert done.returncode == 1
+    assert len([line for line in done.stderr.splitlines() if line.startswith("error: ")]) == 1
+    assert "Traceback" not in done.stderr
+    ballast.unlink()
+    run_cli("db", "stop", env=env)
+    report = json.loads(run_cli(*explore, "--steps", "30", "--json", env=env).stdout)
+    assert report["steps"] >= 30
+    after = json.loads(run_cli("show", "full", "--as-of", "10", "--json", env=env).stdout)["facts"]
+    assert [fact["id"] for fact in after] == [fact["id"] for fact in before]
+    run_cli("db", "stop", env=env)
