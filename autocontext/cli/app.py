@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from autocontext import __version__
 from autocontext.cli import db, explore, games, look, measure
@@ -58,30 +58,29 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         code = app(arguments, standalone_mode=False)
-    except click.exceptions.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+    except TyperException as error:
+        _fail(f"{error.format_message().rstrip('.')} (see autocontext --help)", 2)
     except UsageError as error:
         if debug:
             raise
-        messages.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
-        sys.exit(2)
+        _fail(str(error), 2)
     except AutoContextError as error:
         if debug:
             raise
-        messages.print(f"error: {' '.join(str(error).split())}", style="red", markup=False, soft_wrap=True)
-        sys.exit(1)
+        _fail(str(error), 1)
     except BrokenPipeError:  # the reader of our output (head, less) has gone
         sys.stderr.close()
         sys.exit(1)
     except Exception as error:
         if debug:
             raise
-        line = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
-        messages.print(
-            f"error: {line} (run again with --debug for a traceback)", style="red", markup=False, soft_wrap=True
-        )
-        sys.exit(1)
+        _fail(f"unexpected {type(error).__name__}: {error} (run again with --debug for a traceback)", 1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    """One line on standard error, and the end."""
+    messages.print(f"error: {' '.join(message.split())}", style="red", markup=False, soft_wrap=True)
+    sys.exit(code)

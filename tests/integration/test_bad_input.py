@@ -79,6 +79,13 @@ def test_numbers_that_make_no_sense(home, run_cli, small_game: Path, option: tup
     assert option[0] in refused(run_cli("explore", "textworld", str(small_game), *option, check=False), 2)
 
 
+@pytest.mark.parametrize(
+    "words", [["explore"], ["foo"], ["show"], ["show", "--as-of", "x", "a"], ["explore", "textworld"]]
+)
+def test_a_call_that_makes_no_sense(run_cli, words: list[str]):
+    refused(run_cli(*words, check=False), 2)
+
+
 def test_an_unknown_rule_and_an_unknown_environment(home, run_cli, small_game: Path):
     assert "grid" in refused(run_cli("explore", "textworld", str(small_game), "--without-rule", "x", check=False), 2)
     assert "textworld" in refused(run_cli("explore", "nethack", "x", check=False), 2)
@@ -185,11 +192,11 @@ class Nasty:
 
 def test_hostile_names_and_observations_are_kept_exactly(home):
     with autocontext.open_store() as store:
-        autocontext.explore(Nasty(), store, budget=len(NASTY), instance="nasty")
+        autocontext.explore(Nasty(), store, budget=4 * len(NASTY), instance="nasty")
     with autocontext.open_client() as client:
         steps = client.steps("nasty")
-        assert sorted(step.observation.text for step in steps[1:]) == sorted(NASTY)
-        assert sorted(step.action for step in steps[1:]) == sorted(f"touch {name}" for name in NASTY)
+        assert {step.observation.text for step in steps[1:]} == set(NASTY)
+        assert {step.action for step in steps[1:]} == {f"touch {name}" for name in NASTY}
         for fact in client.facts("nasty"):
             assert client.fact("nasty", fact.id) == fact
             assert client.evidence("nasty", fact.id)

@@ -18,7 +18,7 @@ from autocontext.graph import embedded
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-STEPS = 120
+STEPS = 80
 
 
 def command(game: Path) -> list[str]:

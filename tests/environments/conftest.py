@@ -1,0 +1,96 @@
+"""Games for these tests, made once a session, and the adapters that the contract suite runs on."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.environments.toys import ReplayedVault, Vault
+
+TEXTWORLD = importlib.util.find_spec("textworld") is not None
+
+WIN = [  # of the preset `tiny`
+    "go south",
+    "take oak key from stone bench",
+    "open crate",
+    "take iron key from crate",
+    "go north",
+    "unlock oak door with oak key",
+    "open oak door",
+    "go east",
+    "unlock iron chest with iron key",
+    "open iron chest",
+    "take gold coin from iron chest",
+]
+
+ADAPTERS: dict[str, tuple[Any, dict[str, Any]]] = {
+    # name: which game or class, and the options that it is opened with
+    "textworld": ("cooking-small", {"admissible": True}),
+    "textworld-tiny": ("tiny", {"admissible": True}),
+    "textworld-unlisted": ("cooking-small", {"admissible": False}),
+    "textworld-tiny-unlisted": ("tiny", {"admissible": False}),
+    "python": (Vault, {}),
+    "python-replayed": (ReplayedVault, {}),
+}
+
+ENDS = {
+    "textworld-tiny": WIN,
+    "textworld-tiny-unlisted": WIN,
+    "python": ["go north", "go east", "jump"],
+    "python-replayed": ["go north", "go east", "jump"],
+}
+"""Actions that end an episode of the adapter."""
+
+
+def _each(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(name, marks=[pytest.mark.service] if name.startswith("textworld") else []) for name in names]
+
+
+every_adapter = pytest.mark.parametrize("adapter", _each(ADAPTERS))
+with_snapshots = pytest.mark.parametrize("adapter", _each(name for name in ADAPTERS if "replayed" not in name))
+with_an_end = pytest.mark.parametrize("adapter", _each(ENDS))
+
+
+@pytest.fixture(scope="session")
+def games(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The presets `tiny` and `cooking-small`, seed 1."""
+    if not TEXTWORLD:
+        pytest.skip("textworld is not installed")
+    from autocontext.environments.textworld.games import make_textworld
+
+    folder = tmp_path_factory.mktemp("games")
+    return {preset: make_textworld(preset, 1, folder) for preset in ("tiny", "cooking-small")}
+
+
+@pytest.fixture(scope="session")
+def tiny(games: dict[str, Path]) -> Path:
+    return games["tiny"]
+
+
+@pytest.fixture(scope="session")
+def cooking(games: dict[str, Path]) -> Path:
+    return games["cooking-small"]
+
+
+@pytest.fixture
+def opened(adapter: str, request: pytest.FixtureRequest) -> Iterator[Callable[[], Any]]:
+    """Opens the adapter's instance; what was opened is closed at the end."""
+    what, options = ADAPTERS[adapter]
+    made: list[Any] = []
+
+    def open_one() -> Any:
+        if isinstance(what, str):
+            from autocontext.environments.textworld import open_environment
+
+            made.append(open_environment(request.getfixturevalue("games")[what], **options))
+        else:
+            made.append(what(**options))
+        return made[-1]
+
+    yield open_one
+    for environment in made:
+        environment.close()
