@@ -135,6 +135,8 @@ def _states(truth: Truth, facts: list[tuple[str, list[str]]], names: dict[str, s
             continue
         if predicate in ("closed", "open", "locked"):
             truth.add(names[subject], "is", predicate, core=predicate != "open")
+            if predicate == "locked":  # and so closed, which is how rooms word it
+                truth.add(names[subject], "is", "closed", core=False)
         elif predicate == "needs_cooking":
             truth.add(names[subject], "is", "raw", core=False)
         elif predicate in _STATES:

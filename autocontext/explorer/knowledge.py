@@ -26,8 +26,8 @@ class Knowledge:
     naming: Naming = "folded"
     facts: dict[Key, Known] = field(default_factory=dict)
     entities: set[str] = field(default_factory=set)
-    said: set[tuple[str, str]] = field(default_factory=set)
-    """(subject, predicate) of the live facts, normalised."""
+    said: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(subject, predicate) of the live facts, normalised -> one object that was said."""
 
     @classmethod
     def load(cls, facts: Iterable[Fact], naming: Naming) -> Knowledge:
@@ -57,7 +57,7 @@ class Knowledge:
         key = self.key(edit.triplet)
         if edit.op == "remove":
             self.facts.pop(key, None)
-            self.said = {(subject, predicate) for subject, predicate, _, _ in self.facts}
+            self.said = {found[:2]: known.triplet.object for found, known in self.facts.items()}
             return set()
         old = self.facts.get(key)
         kind, evidence = edit.kind, set(edit.evidence)
@@ -65,14 +65,14 @@ class Knowledge:
             kind = edit.kind if old.kind == "inferred" else old.kind
             evidence |= set(old.evidence)
         self.facts[key] = Known(old.triplet if old else edit.triplet, kind, tuple(sorted(evidence)))
-        self.said.add(key[:2])
+        self.said[key[:2]] = edit.triplet.object
         new = self.names(edit.triplet) - self.entities
         self.entities |= new
         return new
 
-    def says(self, subject: str, predicate: str) -> bool:
-        """Is there a live fact of this subject and predicate?"""
-        return (normalise(subject, self.naming), normalise(predicate)) in self.said
+    def says(self, subject: str, predicate: str) -> str | None:
+        """The object of a live fact of this subject and predicate, if there is one."""
+        return self.said.get((normalise(subject, self.naming), normalise(predicate)))
 
     def triplets(self) -> list[Triplet]:
         return [known.triplet for known in self.facts.values()]

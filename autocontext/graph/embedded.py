@@ -12,7 +12,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -20,13 +21,16 @@ from pydantic import SecretStr
 
 from autocontext.config import Settings
 from autocontext.errors import EmbeddedDatabaseError
-from autocontext.graph.embedded_folder import Folder, Running, engine_version
+from autocontext.graph.embedded_folder import SERVER, Folder, Running, engine_version
 from autocontext.graph.endpoint import Endpoint, Login
 from autocontext.types import Data
 
 DATABASE = "autocontext"
 _STOP_SECONDS = 30.0
 _LOG_BYTES = 1_000_000
+_ANSWER_SECONDS = 2.0
+_BOLT_5_4 = bytes((0, 0, 4, 5))
+_HANDSHAKE = bytes.fromhex("6060b017") + _BOLT_5_4 + bytes(12)  # magic, and the versions that we would speak
 
 
 class Status(Data):
@@ -50,7 +54,9 @@ def attach(settings: Settings) -> Endpoint:
     """
     folder = Folder(settings.home)
     running = folder.running()
-    if running is None or not _answers(running.bolt_port):
+    if running is not None:
+        folder.touch()
+    if running is None or not answers(running.bolt_port):
         running = _start(settings, folder)
     passwords = folder.passwords()
     return Endpoint(
@@ -63,16 +69,24 @@ def attach(settings: Settings) -> Endpoint:
 
 
 def start(settings: Settings) -> Status:
-    """Start the server if none is running, and say how it stands."""
+    """Start the server if none is running, and say how it stands.
+
+    Raises:
+        EmbeddedDatabaseError: it cannot run; the message says why and what to do.
+    """
     attach(settings)
     return status(settings)
 
 
 def status(settings: Settings) -> Status:
-    """How the folder's server stands, without starting or changing anything."""
+    """How the folder's server stands, without starting or changing anything.
+
+    Raises:
+        EmbeddedDatabaseError: the folder may not be read.
+    """
     folder = Folder(settings.home)
     running = folder.running()
-    size = folder.bytes() if folder.data.is_dir() else 0
+    size = folder.bytes()
     if running is None:
         return Status(running=False, folder=folder.path, bytes=size)
     return Status(
@@ -86,33 +100,48 @@ def status(settings: Settings) -> Status:
 
 
 def stop(settings: Settings) -> bool:
-    """End the folder's server cleanly and wait until it is gone; False if none was running."""
+    """End the folder's server cleanly and wait until it is gone; False if none was running.
+
+    Raises:
+        EmbeddedDatabaseError: it belongs to another user, does not end, or the folder cannot be used.
+    """
     folder = Folder(settings.home)
-    running = folder.running()
-    if running is None:
+    if folder.running() is None and not folder.lock.exists():
         return False
-    _end(running)
-    folder.withdraw()
-    return True
+    with _alone(settings, folder):  # one that is just being started is waited for, and then ended
+        running = folder.running()
+        if running is None:
+            return False
+        _end(running)
+        folder.withdraw()
+        return True
 
 
 def _start(settings: Settings, folder: Folder) -> Running:
     """Start a server, or find the one that another command has started meanwhile."""
     engine_version()
     folder.prepare()
+    with _alone(settings, folder):
+        running = folder.running()
+        if running is not None:
+            # It may be busy, or about to end; one that lives and never answers is stuck.
+            _waited(lambda: not running.alive() or answers(running.bolt_port), settings.embedded_start_seconds / 2)
+            if running.alive() and answers(running.bolt_port):
+                return running
+            _end(running)
+        folder.withdraw()
+        return _launch(settings, folder)
+
+
+@contextmanager
+def _alone(settings: Settings, folder: Folder) -> Iterator[None]:
+    """Nobody else starts or stops the folder's server meanwhile."""
     try:
         with FileLock(folder.lock, timeout=settings.embedded_start_seconds):
-            running = folder.running()
-            if running is not None and _waited(lambda: _answers(running.bolt_port) or not running.alive(), 5):
-                if running.alive():
-                    return running
-            elif running is not None:
-                _end(running)  # it lives, but does not answer: an end that got stuck
-            folder.withdraw()
-            return _launch(settings, folder)
+            yield
     except Timeout:
         raise EmbeddedDatabaseError(
-            f"another command has been starting the embedded database in '{folder.path}' for more than "
+            f"another command has been starting or stopping the embedded database in '{folder.path}' for more than "
             f"{settings.embedded_start_seconds:g} s; look at '{folder.log}', or try again."
         ) from None
     except OSError as error:
@@ -120,6 +149,9 @@ def _start(settings: Settings, folder: Folder) -> Running:
 
 
 def _launch(settings: Settings, folder: Folder) -> Running:
+    if folder.log.exists() and folder.log.stat().st_size > _LOG_BYTES:
+        folder.log.unlink()
+    skip = folder.log.stat().st_size if folder.log.exists() else 0
     child = _spawn(settings, folder)
 
     def answered_or_dead() -> bool:
@@ -127,6 +159,7 @@ def _launch(settings: Settings, folder: Folder) -> Running:
 
     if not _waited(answered_or_dead, settings.embedded_start_seconds):
         child.kill()
+        child.wait()
         raise EmbeddedDatabaseError(
             f"the embedded database did not answer within {settings.embedded_start_seconds:g} s; look at "
             f"'{folder.log}', or allow it more by AUTOCONTEXT_START_SECONDS."
@@ -134,26 +167,25 @@ def _launch(settings: Settings, folder: Folder) -> Running:
     running = folder.running()
     if running is None:
         raise EmbeddedDatabaseError(
-            f"the embedded database in '{folder.path}' ended while starting: {folder.last_words()} "
-            f"(whole log: '{folder.log}')."
+            f"the embedded database in '{folder.path}' ended while starting: {folder.last_words(skip)} "
+            f"(exit code {child.returncode}); see '{folder.log}', mend that, and try again."
         )
     return running
 
 
 def _spawn(settings: Settings, folder: Folder) -> subprocess.Popen[bytes]:
     """A process of its own session: it outlives us, and our Ctrl-C does not reach it."""
-    if folder.log.exists() and folder.log.stat().st_size > _LOG_BYTES:
-        folder.log.unlink()
     env = {
         **os.environ,
         "AUTOCONTEXT_HOME": str(settings.home.absolute()),
         "AUTOCONTEXT_IDLE_SECONDS": str(settings.embedded_idle_seconds),
         "AUTOCONTEXT_HEAP": settings.embedded_heap,
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "AUTOCONTEXT_START_SECONDS": str(settings.embedded_start_seconds),
+        "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
     }
     with folder.log.open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "autocontext.graph.embedded_server"],
+            [sys.executable, "-m", SERVER, str(folder.path.absolute())],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -166,9 +198,9 @@ def _spawn(settings: Settings, folder: Folder) -> subprocess.Popen[bytes]:
 def _end(running: Running) -> None:
     """Ask it to end; end it if it does not. Commits are on disk either way."""
     for sign, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, 5.0)):
-        if not running.alive():
-            return
         try:
+            if not running.alive():
+                return
             os.kill(running.pid, sign)
         except ProcessLookupError:
             return
@@ -176,13 +208,19 @@ def _end(running: Running) -> None:
             raise EmbeddedDatabaseError(
                 f"the embedded database (pid {running.pid}) belongs to another user; stop it as that user."
             ) from error
-        _waited(lambda: not running.alive(), seconds)
+        if _waited(lambda: not running.alive(), seconds):
+            return
+    raise EmbeddedDatabaseError(
+        f"the embedded database (pid {running.pid}) does not end, not even when killed; its disk may be stuck."
+    )
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
+    """Is Bolt spoken there? A connection alone says nothing: the kernel still accepts for a process that is dying."""
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1):
-            return True
+        with socket.create_connection(("127.0.0.1", port), timeout=_ANSWER_SECONDS) as connection:
+            connection.sendall(_HANDSHAKE)
+            return connection.recv(4, socket.MSG_WAITALL) == _BOLT_5_4
     except OSError:
         return False
 

@@ -4,16 +4,19 @@ HOME/database/
     VERSION         layout of this folder and the engine that wrote it
     secret.json     passwords, made here, readable by the owner only
     server.json     the running server: process, ports (written when it answers)
-    start.lock      held by whoever starts a server
+    start.lock      held by whoever starts or stops a server
+    serving.lock    held by the server's process for as long as it lives: the engine's files have one owner
     server.log      what the server's process printed
     data/           the engine's own files
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
+import stat
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,12 +28,17 @@ from autocontext.errors import EmbeddedDatabaseError
 
 LAYOUT = 1
 PACKAGE = "arcadedb-embedded"
+SERVER = "autocontext.graph.embedded_server"
+"""The module that a server's process runs."""
+REASON = "ended: "
+"""Begins the line of the log in which a server's process says why it could not serve."""
 _SAME_START = 1.0  # seconds by which two readings of one process's start may differ
 
 
 @dataclass(frozen=True)
 class Running:
-    """A server process, as its port file describes it. `started` tells it from a later process of the same pid."""
+    """A server process, as its port file describes it. `started` (see `started`) tells it from a later process of the
+    same pid."""
 
     pid: int
     started: float
@@ -41,7 +49,11 @@ class Running:
         """Is that very process still there?"""
         try:
             process = psutil.Process(self.pid)
-            return abs(process.create_time() - self.started) < _SAME_START and process.status() != psutil.STATUS_ZOMBIE
+            return (
+                abs(started(process) - self.started) < _SAME_START
+                and process.status() != psutil.STATUS_ZOMBIE
+                and SERVER in process.cmdline()
+            )
         except psutil.Error:
             return False
 
@@ -52,6 +64,7 @@ class Folder:
     def __init__(self, home: Path) -> None:
         self.path = home / "database"
         self.lock = self.path / "start.lock"
+        self.serving = self.path / "serving.lock"
         self.log = self.path / "server.log"
         self.data = self.path / "data"
         self._version = self.path / "VERSION"
@@ -66,6 +79,8 @@ class Folder:
         """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if stat.S_IMODE(self.path.stat().st_mode) & 0o077:
+                self.path.chmod(0o700)
             self.data.mkdir(mode=0o700, exist_ok=True)
             self._check_version()
             if not self._secret.exists():
@@ -92,11 +107,17 @@ class Folder:
             ) from None
 
     def running(self) -> Running | None:
-        """The server that the port file names, if it is alive; a stale or damaged file counts as none."""
+        """The server that the port file names, if it is alive; a stale or damaged file counts as none.
+
+        Raises:
+            EmbeddedDatabaseError: the file may not be read.
+        """
         try:
             found = Running(**json.loads(self._running.read_text()))
-        except (OSError, ValueError, TypeError):
+        except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
             return None
+        except OSError as error:
+            raise EmbeddedDatabaseError(self.trouble(error)) from error
         return found if found.alive() else None
 
     def announce(self, running: Running) -> None:
@@ -107,18 +128,39 @@ class Folder:
         """Remove the port file."""
         self._running.unlink(missing_ok=True)
 
-    def last_words(self) -> str:
-        """The last line of the log that says something."""
+    def touch(self) -> None:
+        """Tell the server that somebody is about to connect, or it might end for idleness just now."""
+        with contextlib.suppress(OSError):  # a full or read-only disk is no reason not to attach
+            os.utime(self._running)
+
+    def touched(self) -> float:
+        """When somebody last attached, in epoch seconds; 0 if that cannot be told."""
         try:
-            lines = self.log.read_text(errors="replace").splitlines()
+            return self._running.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    def last_words(self, skip: int = 0) -> str:
+        """What the log gives as the reason of an end, or else its last line that says something.
+
+        `skip` are the bytes that were in it before: an older process's words.
+        """
+        try:
+            text = self.log.read_bytes()[skip:].decode(errors="replace")
         except OSError:
             return "it left no log"
-        said = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("at ")]
-        return said[-1][:300] if said else "its log is empty"
+        said = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+        reasons = [line.removeprefix(REASON) for line in said if line.startswith(REASON)]
+        return (reasons or said or ["it left no word in its log"])[-1][:300].rstrip(".")
 
     def bytes(self) -> int:
-        """Size of the engine's files."""
-        return sum(file.stat().st_size for file in self.data.rglob("*") if file.is_file())
+        """Size of the engine's files, which may come and go meanwhile."""
+        size = 0
+        for parent, _, names in os.walk(self.data):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    size += os.stat(os.path.join(parent, name)).st_size
+        return size
 
     def trouble(self, error: OSError) -> str:
         """What an error of the file system means here, and what to do."""
@@ -156,6 +198,12 @@ class Folder:
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def started(process: psutil.Process) -> float:
+    """When a process started: since boot where that is how the system counts, so that setting the clock does not make
+    it another process."""
+    return process.create_time() - (psutil.boot_time() if psutil.LINUX else 0.0)
 
 
 def engine_version() -> str:

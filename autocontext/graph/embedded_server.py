@@ -1,7 +1,9 @@
-"""The process of the embedded database: `python -m autocontext.graph.embedded_server`, started by `embedded.attach`.
+"""The process of the embedded database: `python -m autocontext.graph.embedded_server FOLDER`, started by
+`embedded.attach`. The settings come by the environment; FOLDER only tells people which process it is.
 
 Serves Bolt on loopback until it is told to end (SIGTERM) or nobody has been connected for the idle time. It is the
-only module that imports the engine.
+only module that imports the engine. It does not know who starts it: whoever comes second to a folder waits until the
+first is gone, or ends when the first one serves.
 """
 
 from __future__ import annotations
@@ -9,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import sys
 import threading
 import time
@@ -20,13 +21,16 @@ import arcadedb_embedded
 import jpype
 import psutil
 from arcadedb_embedded.jvm import start_jvm
+from filelock import FileLock, Timeout
 
-from autocontext.config import load_settings
-from autocontext.graph.embedded import DATABASE
-from autocontext.graph.embedded_folder import Folder, Running
+from autocontext.config import Settings, load_settings
+from autocontext.errors import AutoContextError, EmbeddedDatabaseError
+from autocontext.graph.embedded import DATABASE, answers
+from autocontext.graph.embedded_folder import REASON, Folder, Running, started
 from autocontext.graph.resources import resource_text
 
 _TICK = 0.5
+_CLOSE_SECONDS = 25.0
 _LOG_BYTES = 1_000_000
 _READER = {"resultSetLimit": -1, "readTimeout": -1, "access": [], "types": {"*": {"access": ["readRecord"]}}}
 _ADMIN = {
@@ -38,16 +42,45 @@ _ADMIN = {
 
 
 def main() -> None:
-    """Run until the end."""
+    """Run until the end.
+
+    Raises:
+        EmbeddedDatabaseError: another process has the folder and does not let go of it.
+    """
+    os.umask(0o077)
     settings = load_settings()
     folder = Folder(settings.home)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    lock = FileLock(folder.serving)
+    if _owned(lock, folder, settings):
+        _serve(settings, folder, ended)
+
+
+def _owned(lock: FileLock, folder: Folder, settings: Settings) -> bool:
+    """Wait until the folder is ours; False if another process is found to serve it.
+
+    That happens when the command that started the other one was killed meanwhile, or while the other one closes.
+    """
+    deadline = time.monotonic() + settings.embedded_start_seconds
+    while time.monotonic() < deadline:
+        try:
+            lock.acquire(timeout=0.1)
+            return True
+        except Timeout:
+            running = folder.running()
+            if running is not None and answers(running.bolt_port):
+                return False
+    raise EmbeddedDatabaseError("another process has this folder open and neither serves it nor lets go of it")
+
+
+def _serve(settings: Settings, folder: Folder, ended: threading.Event) -> None:
+    """Open the database, say where it answers, and close it at the end."""
     # -Xrs: the JVM leaves signals to us, or it would exit before the database is closed.
     start_jvm(heap_size=settings.embedded_heap, jvm_args=["-Xrs"])
-    bolt_port, http_port = _free_port(), _free_port()
     passwords = folder.passwords()
+    _forget_users(folder.data)
     _write_groups(folder.data)
     server = arcadedb_embedded.create_server(
         str(folder.data),
@@ -55,39 +88,68 @@ def main() -> None:
         config={
             "host": "127.0.0.1",
             "server_plugins": "Bolt:com.arcadedb.bolt.BoltProtocolPlugin",
-            "bolt_port": bolt_port,
-            "http_port": http_port,
+            "bolt_port": 0,  # the system picks free ones
+            "http_port": 0,
             "txWalFlush": 2,  # one fdatasync a commit: what was acknowledged survives a power failure
             "queryMaxConcurrent": 16,  # the default of 4 lets four runaway queries block everybody
         },
     )
     server.start()
-    database = server.create_database(DATABASE)
-    for line in resource_text("embedded.sql").splitlines():
-        if line.strip() and not line.startswith("--"):
-            database.command("sql", line)
-    _add_reader(server, passwords["reader"])
-    _quiet()
-    process = psutil.Process()
-    folder.announce(Running(os.getpid(), process.create_time(), bolt_port, time.time()))
     try:
-        _serve(process, bolt_port, settings.embedded_idle_seconds, ended, folder.log)
+        database = server.create_database(DATABASE)
+        for line in resource_text("embedded.sql").splitlines():
+            if line.strip() and not line.startswith("--"):
+                database.command("sql", line)
+        _add_reader(server, passwords["reader"])
+        _quiet()
+        process = psutil.Process()
+        running = Running(os.getpid(), started(process), _bolt_port(process), time.time())
+        folder.announce(running)
+        _wait(process, running, folder, settings.embedded_idle_seconds, ended)
     finally:
+        closing = threading.Timer(_CLOSE_SECONDS, os._exit, (1,))  # commits are on disk; rather that than never
+        closing.daemon = True
+        closing.start()
         folder.withdraw()
         server.stop()
 
 
-def _serve(process: psutil.Process, port: int, idle_seconds: float, ended: threading.Event, log: Path) -> None:
+def _wait(
+    process: psutil.Process, running: Running, folder: Folder, idle_seconds: float, ended: threading.Event
+) -> None:
     """Wait for the end, or for nobody to have been connected for so long."""
     last_used = time.monotonic()
+    touched = folder.touched()
     while not ended.wait(_TICK):
-        connections = process.net_connections(kind="tcp")
-        if any(c.status == psutil.CONN_ESTABLISHED and c.laddr.port == port for c in connections):
-            last_used = time.monotonic()
+        if _connected(process, running.bolt_port) or folder.touched() != touched:
+            last_used, touched = time.monotonic(), folder.touched()
         elif time.monotonic() - last_used > idle_seconds:
-            return
-        if log.exists() and log.stat().st_size > _LOG_BYTES:
-            os.truncate(log, 0)
+            folder.withdraw()  # from here on nobody finds us; somebody may have, a moment ago
+            if ended.wait(_TICK) or not _connected(process, running.bolt_port):
+                return
+            folder.announce(running)
+            last_used, touched = time.monotonic(), folder.touched()
+        if folder.log.exists() and folder.log.stat().st_size > _LOG_BYTES:
+            os.truncate(folder.log, 0)
+
+
+def _connected(process: psutil.Process, port: int) -> bool:
+    connections = process.net_connections(kind="tcp")
+    return any(c.status == psutil.CONN_ESTABLISHED and c.laddr.port == port for c in connections)
+
+
+def _bolt_port(process: psutil.Process) -> int:
+    """Of the two ports that the engine listens on, the one that speaks Bolt."""
+    listening = {c.laddr.port for c in process.net_connections(kind="tcp") if c.status == psutil.CONN_LISTEN}
+    for port in sorted(listening):
+        if answers(port):
+            return port
+    raise EmbeddedDatabaseError(f"the engine does not answer on any of its ports ({sorted(listening)})")
+
+
+def _forget_users(data: Path) -> None:
+    """Users are made anew at each start, from the passwords' file: the two cannot come to differ."""
+    (data / "config" / "server-users.jsonl").unlink(missing_ok=True)
 
 
 def _write_groups(data: Path) -> None:
@@ -102,13 +164,12 @@ def _write_groups(data: Path) -> None:
 def _add_reader(server: Any, password: str) -> None:
     """Make the user who may only read; READ access mode is ignored by this engine."""
     security = server._java_server.getSecurity()
-    if security.getUser("reader") is None:
-        user = {
-            "name": "reader",
-            "password": str(security.encodePassword(password)),
-            "databases": {DATABASE: ["reader"]},
-        }
-        security.createUser(jpype.JClass("com.arcadedb.serializer.json.JSONObject")(json.dumps(user)))
+    user = {
+        "name": "reader",
+        "password": str(security.encodePassword(password)),
+        "databases": {DATABASE: ["reader"]},
+    }
+    security.createUser(jpype.JClass("com.arcadedb.serializer.json.JSONObject")(json.dumps(user)))
 
 
 def _quiet() -> None:
@@ -119,16 +180,11 @@ def _quiet() -> None:
         root.removeHandler(handler)
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 if __name__ == "__main__":
     try:
         main()
     except Exception as error:
-        print(f"{type(error).__name__}: {error}".splitlines()[0], file=sys.stderr, flush=True)
+        reason = str(error) if isinstance(error, AutoContextError) else f"{type(error).__name__}: {error}"
+        print(f"\n{REASON}{' '.join(reason.split())}", file=sys.stderr, flush=True)
         os._exit(1)  # threads of the engine would keep the process alive
     os._exit(0)

@@ -37,7 +37,7 @@ class Frontier:
             del self._offers[pair]
         for (place, action), situations in self._offers.items():
             question = forest.reader.implied_by(action, place)
-            if question is not None and knowledge.says(*question):
+            if question is not None and knowledge.says(*question) is not None:
                 continue
             untried = [
                 node
@@ -47,11 +47,12 @@ class Frontier:
             if untried:
                 yield action, min(untried, key=lambda node: (node.depth, node.step.number))
 
-    def carries(self, forest: Forest) -> Iterator[tuple[str, Node, bool]]:
+    def carries(self, forest: Forest, knowledge: Knowledge) -> Iterator[tuple[str, Node, bool]]:
         """(move, node, promising) that would bring what a path has changed to where it has not been seen yet.
 
-        Carrying a key to its door or food to a stove repeats moves that are done; promising is where something was
-        refused. Without this a precondition could only be met where it arises.
+        Carrying a key to its door or food to a stove repeats moves that are done, or takes exits of which it is known
+        where they lead; promising is where something was refused. Without this a precondition could only be met where
+        it arises.
         """
         nearest: dict[tuple[str, Situation], Node] = {}
         for node in forest.nodes.values():
@@ -61,12 +62,23 @@ class Frontier:
                     nearest[node.place, node.changed] = node
         wanting = {place for place, _ in forest.refused}
         for (place, changed), node in nearest.items():
-            listed = node.step.observation.admissible
-            for action, there in forest.moves.get(place, {}).items():
-                if listed is not None and action not in listed:
-                    continue
+            for action, there in self._moves(node, forest, knowledge).items():
                 if (there, changed) not in nearest and (place, action, changed) not in forest.tried:
                     yield action, node, there in wanting
+
+    def _moves(self, node: Node, forest: Forest, knowledge: Knowledge) -> dict[str, str]:
+        """Possible actions that lead to another place, as tried or as the facts say."""
+        tried = forest.moves.get(node.place, {})
+        listed = node.step.observation.admissible
+        if listed is None:
+            return tried
+        moves = {action: there for action, there in tried.items() if action in listed}
+        for action in listed:
+            question = forest.reader.implied_by(action, node.place)
+            there = knowledge.says(*question) if question and action not in moves else None
+            if there:
+                moves[action] = there
+        return moves
 
     def _offer(self, node: Node) -> None:
         for action in self._candidates(node.path):

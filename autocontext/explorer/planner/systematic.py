@@ -58,7 +58,7 @@ class SystematicPlanner:
         """The best few; `frontier_empty` when nothing is left to try."""
         worth = Worth(forest, self.prior, self.learned)
         offers = [(worth.of(action), node, action) for action, node in self.frontier.open(forest, knowledge)]
-        for action, node, promising in self.frontier.carries(forest):
+        for action, node, promising in self.frontier.carries(forest, knowledge):
             offers.append((CARRY_TO_REFUSED if promising else CARRY, node, action))
         if not offers:
             return Plan(stop="frontier_empty")
