@@ -39,8 +39,9 @@ def main() -> None:
     taken, restored, differing, walks = [], [], 0, []
     for seed in range(arguments.walks):
         actions, shown, costs, same = _walk(env, random.Random(seed), arguments.length)
-        taken.append(costs[0])
-        restored.append(costs[1])
+        if costs is not None:
+            taken.append(costs[0])
+            restored.append(costs[1])
         differing += not same
         if seed < arguments.fresh:
             walks.append((actions, shown))
@@ -64,7 +65,7 @@ def main() -> None:
     arguments.out.write_text(json.dumps(found, indent=2) + "\n")
 
 
-def _walk(env: Any, rng: random.Random, length: int) -> tuple[list[str], list[str], tuple[float, float], bool]:
+def _walk(env: Any, rng: random.Random, length: int) -> tuple[list[str], list[str], tuple[float, float] | None, bool]:
     """Actions, what they showed, seconds of snapshot and restore, and whether the way after it was the same."""
     seen = env.reset()
     moment = rng.randrange(length)
@@ -82,7 +83,7 @@ def _walk(env: Any, rng: random.Random, length: int) -> tuple[list[str], list[st
         seen = env.step(actions[-1]).observation
         shown.append(seen.model_dump_json())
     if snapshot is None:  # the episode ended before the moment came
-        return actions, shown, (0.0, 0.0), True
+        return actions, shown, None, True
     start = time.perf_counter()
     env.restore(snapshot)
     back = time.perf_counter() - start
