@@ -188,7 +188,9 @@ def test_the_cache_drops_what_saves_least_first() -> None:
     cache.put(("e", "f", "g", "h", "i"), object())
     assert () in cache
     assert ("a",) not in cache
-    assert cache.deepest(["a", "b"])[0] == 0
+    found = cache.deepest(["a", "b"])
+    assert found is not None
+    assert found[0] == 0
     cache.put(("x",), "text" * 10**6)  # larger than the limit: not kept
     assert ("x",) not in cache
     assert cache.bytes <= cache.limit_bytes

@@ -22,7 +22,8 @@ def choose(draw: random.Random, path: list[Step], environment: Any) -> str:
     """One of what is listed; else of what is suggested, or of a fixed list."""
     listed = path[-1].observation.admissible
     suggested = list(environment.suggest(path)) if listed is None and hasattr(environment, "suggest") else []
-    return draw.choice(listed or [*suggested[:20], *UNLISTED])
+    choices: list[str] = list(listed or [*suggested[:20], *UNLISTED])
+    return draw.choice(choices)
 
 
 def walk(environment: Any, seed: int, length: int) -> Iterator[tuple[str, StepResult]]:
