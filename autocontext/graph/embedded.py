@@ -215,10 +215,10 @@ def _end(running: Running) -> None:
     )
 
 
-def answers(port: int) -> bool:
+def answers(port: int, seconds: float = _ANSWER_SECONDS) -> bool:
     """Is Bolt spoken there? A connection alone says nothing: the kernel still accepts for a process that is dying."""
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=_ANSWER_SECONDS) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
             connection.sendall(_HANDSHAKE)
             return connection.recv(4, socket.MSG_WAITALL) == _BOLT_5_4
     except OSError:

@@ -141,9 +141,10 @@ def _connected(process: psutil.Process, port: int) -> bool:
 def _bolt_port(process: psutil.Process) -> int:
     """Of the two ports that the engine listens on, the one that speaks Bolt."""
     listening = {c.laddr.port for c in process.net_connections(kind="tcp") if c.status == psutil.CONN_LISTEN}
-    for port in sorted(listening):
-        if answers(port):
-            return port
+    for seconds in (0.1, 1.0, 5.0):  # the other one, HTTP, says nothing at all: do not wait long for it at first
+        for port in sorted(listening):
+            if answers(port, seconds):
+                return port
     raise EmbeddedDatabaseError(f"the engine does not answer on any of its ports ({sorted(listening)})")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,6 @@ from typing import Any
 import pytest
 
 from tests.environments.toys import ReplayedVault, Vault
-
-TEXTWORLD = importlib.util.find_spec("textworld") is not None
 
 WIN = [  # of the preset `tiny`
     "go south",
@@ -53,17 +50,6 @@ def _each(names: Iterable[str]) -> list[Any]:
 every_adapter = pytest.mark.parametrize("adapter", _each(ADAPTERS))
 with_snapshots = pytest.mark.parametrize("adapter", _each(name for name in ADAPTERS if "replayed" not in name))
 with_an_end = pytest.mark.parametrize("adapter", _each(ENDS))
-
-
-@pytest.fixture(scope="session")
-def games(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The presets `tiny` and `cooking-small`, seed 1."""
-    if not TEXTWORLD:
-        pytest.skip("textworld is not installed")
-    from autocontext.environments.textworld.games import make_textworld
-
-    folder = tmp_path_factory.mktemp("games")
-    return {preset: make_textworld(preset, 1, folder) for preset in ("tiny", "cooking-small")}
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,11 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -35,6 +38,19 @@ def settings(tmp_path: Path):
     found = settings_for(tmp_path / "home")
     yield found
     embedded.stop(found)
+
+
+def wait_for(done: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def start_of(settings: Settings, code: str, **more: Any) -> subprocess.Popen[bytes]:
+    """Another command that uses the same folder."""
+    env = {**os.environ, "AUTOCONTEXT_HOME": str(settings.home), "AUTOCONTEXT_IDLE_SECONDS": "60"}
+    return subprocess.Popen([sys.executable, "-c", code], env=env, **more)
 
 
 def run(endpoint: Endpoint, cypher: str, login: Login | None = None) -> list[list[object]]:
@@ -74,7 +90,7 @@ def test_a_killed_server_is_replaced_and_nothing_acknowledged_is_lost(settings: 
     pid = embedded.status(settings).pid
     assert pid
     os.kill(pid, signal.SIGKILL)
-    again = embedded.attach(settings)
+    again = embedded.attach(settings)  # at once, while the kernel still accepts connections for the dying one
     assert embedded.status(settings).pid != pid
     assert run(again, "MATCH (k:Kept) RETURN k.n") == [[2]]
 
@@ -126,6 +142,126 @@ def test_the_reader_may_not_write(settings: Settings, write: str):
     assert run(endpoint, "MATCH (n) WHERE n:Kept OR n:X RETURN labels(n), n.n") == [[["Kept"], 4]]
 
 
+def test_a_start_does_not_depend_on_the_command_that_asked_for_it(settings: Settings):
+    code = "from autocontext.config import load_settings; from autocontext.graph import embedded\n"
+    starter = start_of(settings, code + "embedded.attach(load_settings())")
+    log = embedded_folder.Folder(settings.home).log
+    wait_for(lambda: log.exists() and log.stat().st_size > 0)
+    starter.kill()
+    starter.wait()
+    endpoint = embedded.attach(settings)
+    assert run(endpoint, "RETURN 1") == [[1]]
+
+
+def test_it_survives_the_ctrl_c_of_the_command_that_started_it(settings: Settings):
+    code = (
+        "import time; from autocontext.config import load_settings; from autocontext.graph import embedded\n"
+        "embedded.attach(load_settings()); print('up', flush=True); time.sleep(60)"
+    )
+    starter = start_of(settings, code, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+    assert starter.stdout
+    assert starter.stdout.readline() == b"up\n"
+    os.killpg(starter.pid, signal.SIGINT)  # as a terminal does it: to the whole group
+    starter.communicate(timeout=30)
+    assert run(embedded.attach(settings), "RETURN 1") == [[1]]
+    pid = embedded.status(settings).pid
+    assert pid
+    os.kill(pid, signal.SIGINT)
+    time.sleep(0.2)
+    assert embedded.status(settings).pid == pid
+
+
+def test_attaching_while_the_server_closes_gets_a_new_one(settings: Settings):
+    embedded.attach(settings)
+    pid = embedded.status(settings).pid
+    assert pid
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not embedded.status(settings).running)
+    assert run(embedded.attach(settings), "RETURN 1") == [[1]]
+    assert embedded.status(settings).pid != pid
+
+
+def test_stopping_while_another_command_starts_it_leaves_none(settings: Settings):
+    code = "from autocontext.config import load_settings; from autocontext.graph import embedded\n"
+    starter = start_of(settings, code + "embedded.attach(load_settings())")
+    wait_for(embedded_folder.Folder(settings.home).log.exists)
+    assert embedded.stop(settings)
+    assert starter.wait(timeout=60) == 0
+    assert not embedded.status(settings).running
+
+
+def test_a_stuck_server_is_replaced(tmp_path: Path):
+    settings = settings_for(tmp_path / "home", AUTOCONTEXT_START_SECONDS=20)
+    embedded.attach(settings)
+    pid = embedded.status(settings).pid
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        short = settings_for(tmp_path / "home", AUTOCONTEXT_START_SECONDS=1)
+        threading.Timer(4, os.kill, (pid, signal.SIGCONT)).start()  # so that it can follow the SIGTERM
+        with contextlib.suppress(EmbeddedDatabaseError):  # one second is short for a start
+            embedded.attach(short)
+        endpoint = embedded.attach(settings)
+        assert run(endpoint, "RETURN 1") == [[1]]
+        assert embedded.status(settings).pid != pid
+    finally:
+        embedded.stop(settings)
+
+
+def test_passwords_that_were_lost_are_made_anew(settings: Settings):
+    run(embedded.attach(settings), "CREATE (:Kept {n: 5})")
+    embedded.stop(settings)
+    (embedded_folder.Folder(settings.home).path / "secret.json").unlink()
+    endpoint = embedded.attach(settings)
+    assert run(endpoint, "MATCH (k:Kept) RETURN k.n", endpoint.reader) == [[5]]
+
+
+def test_passwords_that_are_damaged(settings: Settings):
+    folder = embedded_folder.Folder(settings.home)
+    folder.prepare()
+    (folder.path / "secret.json").write_text('{"root": "hidden-word"')
+    with pytest.raises(EmbeddedDatabaseError, match="passwords in") as caught:
+        embedded.attach(settings)
+    assert "hidden-word" not in str(caught.value)
+
+
+def test_failed_queries_leave_no_stack_traces_and_no_files_where_the_user_is(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    endpoint = embedded.attach(settings)
+    folder = embedded_folder.Folder(settings.home)
+    logs = [folder.log, *(folder.path / "log").iterdir()]
+    before = sum(log.stat().st_size for log in logs)
+    for _ in range(5):
+        with pytest.raises(Neo4jError):
+            run(endpoint, "RETURN nothing(")
+    assert sum(log.stat().st_size for log in logs) == before
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_the_full_text_index_is_there(settings: Settings):
+    endpoint = embedded.attach(settings)
+    run(endpoint, "CREATE (:Entity {id: 'e', name: 'red lamp', scope_token: 'i3f'})")
+    found = "CALL db.index.fulltext.queryNodes('entity_name', '+scope_token:i3f +name:lamp') YIELD node RETURN node.id"
+    assert run(endpoint, found, endpoint.reader) == [["e"]]
+
+
+def test_a_connection_keeps_it_alive(tmp_path: Path):
+    settings = settings_for(tmp_path, AUTOCONTEXT_IDLE_SECONDS=1)
+    endpoint = embedded.attach(settings)
+    auth = (endpoint.writer.username, endpoint.writer.password.get_secret_value())
+    try:
+        with GraphDatabase.driver(endpoint.uri, auth=auth) as driver:
+            driver.verify_connectivity()
+            time.sleep(4)
+            assert embedded.status(settings).running
+        wait_for(lambda: not embedded.status(settings).running)
+    finally:
+        embedded.stop(settings)
+
+
 def test_a_home_that_is_a_file(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(EmbeddedDatabaseError, match="AUTOCONTEXT_HOME"):
@@ -165,6 +301,27 @@ def test_a_server_that_dies_while_starting_leaves_its_last_words(tmp_path: Path)
     settings = settings_for(tmp_path, AUTOCONTEXT_HEAP="1m")
     with pytest.raises(EmbeddedDatabaseError, match=r"ended while starting: .*server\.log"):
         embedded.attach(settings)
+
+
+def test_a_start_that_takes_too_long(tmp_path: Path):
+    settings = settings_for(tmp_path, AUTOCONTEXT_START_SECONDS=0.3)
+    with pytest.raises(EmbeddedDatabaseError, match=r"within 0\.3 s.*AUTOCONTEXT_START_SECONDS"):
+        embedded.attach(settings)
+    assert not embedded.status(settings).running
+
+
+def test_a_read_only_file_system(tmp_path: Path):
+    settings = settings_for(tmp_path / "home")
+    embedded_folder.Folder(settings.home).prepare()
+    mounts = (["--bind", settings.home, settings.home], ["-o", "remount,ro,bind", settings.home])
+    if any(subprocess.run(["mount", *mount], capture_output=True, check=False).returncode for mount in mounts):
+        pytest.skip("file systems cannot be mounted here")
+    try:
+        assert not embedded.status(settings).running
+        with pytest.raises(EmbeddedDatabaseError, match=r"Read-only file system.*AUTOCONTEXT_HOME"):
+            embedded.attach(settings)
+    finally:
+        subprocess.run(["umount", "-l", settings.home], check=False)
 
 
 @pytest.fixture
