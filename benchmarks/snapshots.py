@@ -1,10 +1,10 @@
-"""Are TextWorld's snapshots exact, and what do they cost? Random walks, every moment of each restored once.
+"""Are snapshots exact, and what do they cost? Random walks on a TextWorld game.
 
-    python benchmarks/snapshots.py GAME.z8 [GAME.z8 ...] [--walks 1000] [--length 40] [--json FILE]
+    python benchmarks/snapshots.py GAME.z8 [--walks 1000] [--length 40] [--fresh 100] [--out results.json]
 
-Walks are shared out among the games. Each walk's moments are restored in a random order, and the step that followed
-is done again: observation, inventory, admissible commands, reward and end must be the same. One walk in twenty is
-also replayed from a reset. Exits 1 if anything differed.
+Every walk takes a snapshot at a random moment, goes on, restores and goes the same way again: every observation,
+inventory and list of commands must be the same. The first `--fresh` walks are replayed in a new process as well.
+Snapshot and restore are timed at each of these moments.
 """
 
 from __future__ import annotations
@@ -13,101 +13,88 @@ import argparse
 import json
 import random
 import statistics
+import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from autocontext.environments.textworld import open_environment
-from autocontext.types import Step
-
-REPLAY_EVERY = 20
+from autocontext.environments.registry import open_environment
 
 
-class Clock:
-    """Milliseconds of each kind of call."""
-
-    def __init__(self) -> None:
-        self.taken: dict[str, list[float]] = {}
-
-    def __call__(self, what: str, call: Callable[..., Any], *args: Any) -> Any:
-        started = time.perf_counter()
-        result = call(*args)
-        self.taken.setdefault(what, []).append((time.perf_counter() - started) * 1000)
-        return result
-
-    def row(self, what: str) -> dict[str, float]:
-        times = sorted(self.taken[what])
-        return {
-            "calls": len(times),
-            "median_ms": round(statistics.median(times), 3),
-            "p95_ms": round(times[int(0.95 * (len(times) - 1))], 3),
-            "max_ms": round(times[-1], 3),
-        }
-
-
-def one_walk(game: Any, seed: int, length: int, clock: Clock, sizes: list[int]) -> tuple[int, list[str]]:
-    """Number of moments compared, and what differed."""
-    draw = random.Random(seed)
-    start = clock("reset", game.reset)
-    path = [Step(number=0, action="", observation=start)]
-    moments = []
-    for number in range(1, length + 1):
-        snapshot = clock("snapshot", game.snapshot)
-        sizes.append(snapshot.size)
-        action = draw.choice(path[-1].observation.admissible or game.suggest(path))
-        result = clock("step", game.step, action)
-        moments.append((snapshot, action, result))
-        path.append(Step(number=number, action=action, observation=result.observation, refused=result.refused))
-        if result.terminated:
-            break
-    differed = []
-    for snapshot, action, result in draw.sample(moments, len(moments)):
-        clock("restore", game.restore, snapshot)
-        if game.step(action) != result:
-            differed.append(f"walk {seed}: {action!r} after a restore")
-    if seed % REPLAY_EVERY == 0:
-        game.reset()
-        differed += [f"walk {seed}: {a!r} in a replay" for _, a, result in moments if game.step(a) != result]
-    return len(moments), differed
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("games", nargs="+", type=Path)
+def main() -> None:
+    """Walk, compare, print a table and write JSON."""
+    parser = argparse.ArgumentParser(description="Exactness and cost of snapshots.")
+    parser.add_argument("game", type=Path)
     parser.add_argument("--walks", type=int, default=1000)
     parser.add_argument("--length", type=int, default=40)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    report: dict[str, Any] = {"games": [path.name for path in given.games], "walks": given.walks, "settings": {}}
-    failed = False
-    for name, admissible in (("listed", True), ("unlisted", False)):
-        clock, sizes, compared, differed = Clock(), [], 0, []
-        opened = [open_environment(path, admissible=admissible) for path in given.games]
-        for seed in range(given.walks):
-            moments, wrong = one_walk(opened[seed % len(opened)], seed, given.length, clock, sizes)
-            compared += moments
-            differed += wrong
-        for game in opened:
-            game.close()
-        failed |= bool(differed)
-        rows = {what: clock.row(what) for what in ("reset", "step", "snapshot", "restore")}
-        report["settings"][name] = {
-            "moments": compared,
-            "differed": differed[:20],
-            "snapshot_bytes_median": int(statistics.median(sizes)),
-            **rows,
-        }
-        print(f"{name}: {given.walks} walks, {compared} moments restored, {len(differed)} differed, "
-              f"snapshot {int(statistics.median(sizes)):,} bytes (median)")  # fmt: skip
-        print(f"  {'':10}{'calls':>8}{'median ms':>12}{'95 % ms':>10}{'max ms':>10}")
-        for what, row in rows.items():
-            print(f"  {what:10}{row['calls']:>8}{row['median_ms']:>12}{row['p95_ms']:>10}{row['max_ms']:>10}")
-    if given.json:
-        given.json.write_text(json.dumps(report, indent=1) + "\n")
-    return int(failed)
+    parser.add_argument("--fresh", type=int, default=100)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/snapshots.json"))
+    parser.add_argument("--replay", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    env = open_environment("textworld", str(arguments.game), admissible=True)
+    if arguments.replay:
+        sys.stdout.write(json.dumps([_play(env, actions) for actions in json.load(sys.stdin)]))
+        return
+    taken, restored, differing, walks = [], [], 0, []
+    for seed in range(arguments.walks):
+        actions, shown, costs, same = _walk(env, random.Random(seed), arguments.length)
+        if costs is not None:
+            taken.append(costs[0])
+            restored.append(costs[1])
+        differing += not same
+        if seed < arguments.fresh:
+            walks.append((actions, shown))
+    command = [sys.executable, __file__, str(arguments.game), "--replay"]
+    replayed = subprocess.run(
+        command, input=json.dumps([actions for actions, _ in walks]), capture_output=True, text=True, check=True
+    )
+    fresh = sum(again != shown for again, (_, shown) in zip(json.loads(replayed.stdout), walks, strict=True))
+    found = {
+        "walks": arguments.walks,
+        "length": arguments.length,
+        "differing_after_restore": differing,
+        "replayed_in_a_fresh_process": len(walks),
+        "differing_in_a_fresh_process": fresh,
+        "snapshot_ms_median": round(1000 * statistics.median(taken), 3),
+        "restore_ms_median": round(1000 * statistics.median(restored), 3),
+    }
+    for name, value in found.items():
+        print(f"{name:32} {value}")
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(json.dumps(found, indent=2) + "\n")
+
+
+def _walk(env: Any, rng: random.Random, length: int) -> tuple[list[str], list[str], tuple[float, float] | None, bool]:
+    """Actions, what they showed, seconds of snapshot and restore, and whether the way after it was the same."""
+    seen = env.reset()
+    moment = rng.randrange(length)
+    actions: list[str] = []
+    shown: list[str] = []
+    snapshot, spent = None, 0.0
+    for number in range(length):
+        if number == moment:
+            start = time.perf_counter()
+            snapshot = env.snapshot()
+            spent = time.perf_counter() - start
+        if not seen.admissible:
+            break
+        actions.append(rng.choice(seen.admissible))
+        seen = env.step(actions[-1]).observation
+        shown.append(seen.model_dump_json())
+    if snapshot is None:  # the episode ended before the moment came
+        return actions, shown, None, True
+    start = time.perf_counter()
+    env.restore(snapshot)
+    back = time.perf_counter() - start
+    again = [env.step(action).observation.model_dump_json() for action in actions[moment:]]
+    return actions, shown, (spent, back), again == shown[moment:]
+
+
+def _play(env: Any, actions: list[str]) -> list[str]:
+    env.reset()
+    return [env.step(action).observation.model_dump_json() for action in actions]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
