@@ -31,6 +31,10 @@ from autocontext.graph.resources import resource_text
 
 _TICK = 0.5
 _CLOSE_SECONDS = 25.0
+_ENGINE = {
+    "arcadedb.txWalFlush": 2,  # commits are synced to disk: what was acknowledged survives a power failure
+    "arcadedb.queryMaxConcurrent": 16,  # the default of 4 lets four runaway queries block everybody
+}
 _LOG_BYTES = 1_000_000
 _READER = {"resultSetLimit": -1, "readTimeout": -1, "access": [], "types": {"*": {"access": ["readRecord"]}}}
 _ADMIN = {
@@ -79,6 +83,7 @@ def _serve(settings: Settings, folder: Folder, ended: threading.Event) -> None:
     """Open the database, say where it answers, and close it at the end."""
     # -Xrs: the JVM leaves signals to us, or it would exit before the database is closed.
     start_jvm(heap_size=settings.embedded_heap, jvm_args=["-Xrs"])
+    _configure()
     passwords = folder.passwords()
     _forget_users(folder.data)
     _write_groups(folder.data)
@@ -90,13 +95,12 @@ def _serve(settings: Settings, folder: Folder, ended: threading.Event) -> None:
             "server_plugins": "Bolt:com.arcadedb.bolt.BoltProtocolPlugin",
             "bolt_port": 0,  # the system picks free ones
             "http_port": 0,
-            "txWalFlush": 2,  # one fdatasync a commit: what was acknowledged survives a power failure
-            "queryMaxConcurrent": 16,  # the default of 4 lets four runaway queries block everybody
         },
     )
     server.start()
     try:
         database = server.create_database(DATABASE)
+        _check(database)
         for line in resource_text("embedded.sql").splitlines():
             if line.strip() and not line.startswith("--"):
                 database.command("sql", line)
@@ -146,6 +150,23 @@ def _bolt_port(process: psutil.Process) -> int:
             if answers(port, seconds):
                 return port
     raise EmbeddedDatabaseError(f"the engine does not answer on any of its ports ({sorted(listening)})")
+
+
+def _configure() -> None:
+    """Set what the engine reads for the whole process: given as the server's own configuration, it has no effect."""
+    for key, value in _ENGINE.items():
+        _setting(key).setValue(jpype.JInt(value))
+
+
+def _check(database: Any) -> None:
+    """Refuse to serve if commits would not be durable after all."""
+    flush = int(str(database._java_db.getConfiguration().getValueAsInteger(_setting("arcadedb.txWalFlush"))))
+    if flush != _ENGINE["arcadedb.txWalFlush"]:
+        raise EmbeddedDatabaseError(f"the engine does not sync its commits (txWalFlush is {flush})")
+
+
+def _setting(key: str) -> Any:
+    return jpype.JClass("com.arcadedb.GlobalConfiguration").findByKey(key)
 
 
 def _forget_users(data: Path) -> None:
