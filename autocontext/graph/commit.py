@@ -8,8 +8,6 @@ import uuid
 from collections import Counter
 from typing import Any
 
-from pydantic_core import PydanticSerializationError
-
 from autocontext.errors import DatabaseError, InvalidEdit, UnknownInstance
 from autocontext.graph import facts as rules
 from autocontext.graph import forest
@@ -25,7 +23,7 @@ def digest(iteration: Iteration) -> str:
     """
     try:
         content = iteration.model_dump_json(exclude={"usage", "replayed"})
-    except PydanticSerializationError as error:
+    except ValueError as error:  # pydantic's PydanticSerializationError is one
         raise InvalidEdit(f"iteration {iteration.n} holds text that is no valid Unicode: {error}") from None
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
