@@ -33,6 +33,7 @@ class Command:
     b: str = ""
 
 
+@lru_cache(maxsize=8192)  # the planner asks of every command that is possible anywhere
 def parse_command(action: str) -> Command:
     """Take a command apart; one of an unknown form is all verb."""
     text = " ".join(action.split())
