@@ -141,6 +141,11 @@ class Triplet(Data):
     object: str
     object_is_value: bool = False
 
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """The names of things in it: its subject, and its object unless that is a value."""
+        return (self.subject,) if self.object_is_value else (self.subject, self.object)
+
 
 class Edit(Data):
     """Add or remove one triplet. `evidence` are numbers of the steps that show it; without any it is refused."""
@@ -187,6 +192,9 @@ class Revealed(Data):
     tried: float = 0
     names: float = 0
     words: float = 0
+
+    def __add__(self, other: Revealed) -> Revealed:
+        return Revealed(tried=self.tried + other.tried, names=self.names + other.names, words=self.words + other.words)
 
 
 # --- one transaction ----------------------------------------------------------------------------------

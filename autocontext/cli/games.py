@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from autocontext.cli.output import Json, print_json, print_text
-from autocontext.errors import EnvironmentFailure, UsageError
+from autocontext.errors import UsageError
 
 app = typer.Typer(help="Make games to explore.", no_args_is_help=True)
 
@@ -29,11 +29,7 @@ def make(
     """Make a game (a TextWorld cooking game takes about 10 s)."""
     if environment != "textworld":
         raise UsageError(f"games of '{environment}' cannot be made here; possible: textworld.")
-    try:
-        from autocontext.environments.textworld.games import make_textworld
-    except ImportError as error:
-        raise EnvironmentFailure(
-            f"'textworld' is not installed ({error}); install it with: pip install 'autocontext-graph[textworld]'"
-        ) from error
+    from autocontext.environments.textworld.games import make_textworld
+
     game = make_textworld(preset, seed, out)
     print_json({"game": str(game), "preset": preset, "seed": seed}) if as_json else print_text(str(game))

@@ -40,7 +40,7 @@ class ContextClient:
         self._store.close()
 
     def instances(self) -> list[InstanceRecord]:
-        """All stored instances, oldest first."""
+        """All stored instances, by id."""
         return self._store.instances()
 
     def instance(self, instance_id: str) -> InstanceRecord:
@@ -53,7 +53,6 @@ class ContextClient:
 
     def facts(self, instance_id: str, *, as_of: int | None = None) -> list[Fact]:
         """Facts that are live, or were at the end of iteration `as_of`, in a stable order."""
-        self._store.instance(instance_id)
         return self._store.facts(instance_id, as_of=as_of)
 
     def fact(self, instance_id: str, reference: str) -> Fact:
@@ -62,23 +61,20 @@ class ContextClient:
         Raises:
             UnknownFact: none answers to it, or more than one.
         """
-        self._store.instance(instance_id)
         return self._store.fact(instance_id, reference)
 
     def evidence(self, instance_id: str, reference: str) -> list[Step]:
         """The steps that prove a fact: action and observation of each."""
-        return self._store.evidence(instance_id, self.fact(instance_id, reference).id)
+        return self._store.evidence(instance_id, reference)
 
     def steps(self, instance_id: str) -> list[Step]:
         """All steps of the exploration, the reset's step 0 first."""
-        self._store.instance(instance_id)
         states, todos = self._store.load_forest(instance_id)
         first = [state.step for state in states if state.step is not None]
         return sorted(first + [step for todo in todos for step in todo.steps], key=lambda step: step.number)
 
     def forest(self, instance_id: str, *, max_tokens: int | None = None) -> str:
         """The TODO forest as indented text within a budget of (estimated) tokens."""
-        self._store.instance(instance_id)
         states, todos = self._store.load_forest(instance_id)
         return render_forest(states, todos, max_tokens=max_tokens)
 

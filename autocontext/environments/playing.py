@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autocontext.environments.base import default_spec
+from autocontext.environments.base import Comparing, default_spec
 from autocontext.environments.limits import DEFAULT_SECONDS, time_limit
 from autocontext.environments.snapshots import ActionPath, SnapshotCache
 from autocontext.errors import AutoContextError, EnvironmentFailure, StepFailure, UsageError
@@ -125,8 +125,10 @@ class Playing:
 
     def same(self, recorded: Observation, replayed: Observation) -> bool:
         """Equal; or equal up to what the environment itself says may differ (dates, process ids)."""
-        judge = getattr(self.environment, "same", None)
-        return recorded == replayed or (callable(judge) and bool(self._call("same", judge, recorded, replayed)))
+        if recorded == replayed:
+            return True
+        judge = self.environment
+        return isinstance(judge, Comparing) and bool(self._call("same", judge.same, recorded, replayed))
 
     def _nearest(self, path: ActionPath) -> int | None:
         """Put the environment on the deepest known point of the path; its depth, or None if there is none."""

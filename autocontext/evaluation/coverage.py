@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
-from autocontext.evaluation.textworld import Truth
+from autocontext.evaluation.textworld import Truth, key_of
 from autocontext.types import Data, Fact, Step, normalise
 
 SHARES = (0.5, 0.75, 0.95, 1.0)
@@ -93,7 +93,7 @@ def _covered(truth: Truth, facts: Iterable[Fact], steps: dict[int, Step]) -> dic
     shown = {number: _text(step) for number, step in steps.items()}
     first: dict[str, int] = {}
     for fact in facts:
-        for name in (fact.subject,) if fact.object_is_value else (fact.subject, fact.object):
+        for name in fact.triplet.entities:
             key = normalise(name)
             if key not in truth.entities:
                 continue
@@ -111,7 +111,7 @@ def _text(step: Step) -> str:
 def _judge(truth: Truth, facts: Sequence[Fact]) -> Judged:
     verdicts = [(fact, truth.check(fact.triplet)) for fact in facts]
     checked = [verdict for _, verdict in verdicts if verdict is not None]
-    said = {(normalise(f.subject), normalise(f.predicate), normalise(f.object)) for f in facts}
+    said = {key_of(fact.triplet) for fact in facts}
     found = truth.core & said
     return Judged(
         facts=Facts(

@@ -35,12 +35,10 @@ class Truth:
     facts: set[Key] = field(default_factory=set)
     core: set[Key] = field(default_factory=set)
     """The relations that an agent needs most: exits, doors, places, closed, recipe, use of appliances."""
-    recipes: set[str] = field(default_factory=set)
-    """Entities whose text holds the recipe."""
 
     def check(self, triplet: Triplet) -> bool | None:
         """Right, wrong, or None: the game's data cannot say."""
-        key = (normalise(triplet.subject), normalise(triplet.predicate), normalise(triplet.object))
+        key = key_of(triplet)
         if key[1] not in _CHECKED and not key[1].startswith("leads "):
             return None
         if (
@@ -52,7 +50,7 @@ class Truth:
         return key in self.facts
 
     def add(self, subject: str, predicate: str, object: str, *, core: bool = True) -> None:
-        key = (normalise(subject), predicate, normalise(object))
+        key = key_of(Triplet(subject=subject, predicate=predicate, object=object))
         self.facts.add(key)
         if core:
             self.core.add(key)
@@ -62,6 +60,11 @@ _CHECKED = {
     "has exit", "is", "at", "in", "on", "contains", "recipe needs", "recipe says to", "used for", "unlocks", "needs",
     "works in",
 }  # fmt: skip
+
+
+def key_of(triplet: Triplet) -> Key:
+    """By what a triplet is compared with the truth."""
+    return normalise(triplet.subject), normalise(triplet.predicate), normalise(triplet.object)
 
 
 def read_truth(path: Path) -> Truth:
@@ -85,9 +88,9 @@ def read_truth(path: Path) -> Truth:
     truth.entities = {normalise(name): name for name in names.values()}
     facts = [(fact.name, [argument.name for argument in fact.arguments]) for fact in game.world.facts]
     _map(truth, facts, names)
-    _places(truth, facts, names, types)
+    _places(truth, facts, names)
     _states(truth, facts, names, types)
-    _recipe(truth, facts, names, game.metadata.get("ingredients") or [], game.infos)
+    _recipe(truth, names, game.metadata.get("ingredients") or [], game.infos)
     return truth
 
 
@@ -106,7 +109,7 @@ def _map(truth: Truth, facts: list[tuple[str, list[str]]], names: dict[str, str]
             truth.add(names[door], f"leads {towards[here, there]} from", names[here])
 
 
-def _places(truth: Truth, facts: list[tuple[str, list[str]]], names: dict[str, str], types: dict[str, str]) -> None:
+def _places(truth: Truth, facts: list[tuple[str, list[str]]], names: dict[str, str]) -> None:
     full = set()
     for predicate, arguments in facts:
         if predicate in ("at", "in", "on"):
@@ -151,7 +154,6 @@ def _states(truth: Truth, facts: list[tuple[str, list[str]]], names: dict[str, s
 
 def _recipe(
     truth: Truth,
-    facts: list[tuple[str, list[str]]],
     names: dict[str, str],
     ingredients: list[tuple[str, str, str]],
     infos: dict[str, object],
@@ -160,7 +162,6 @@ def _recipe(
         text = getattr(infos[thing], "desc", "") or ""
         if not re.search(r"Ingredients:.*Directions:", text, re.DOTALL):
             continue
-        truth.recipes.add(normalise(name))
         truth.add(name, "recipe says to", "prepare meal")
         for food, cooking, cutting in ingredients:
             truth.add(name, "recipe needs", food)

@@ -177,10 +177,8 @@ class Forest:
 
     def mark_diverged(self, node_id: str) -> None:
         """Nothing is expanded from this node any more, nor from its promotion."""
-        self.nodes[node_id].diverged = True
-        for state in self.states.values():
-            if state.promoted_from == node_id:
-                self.nodes[state.id].diverged = True
+        for same in (node_id, self.root_of(node_id)):
+            self.nodes[same].diverged = True
 
     # --- reading --------------------------------------------------------------------------------------
 
@@ -211,8 +209,8 @@ class Forest:
     def _count(self, todo: Todo, found: Revealed) -> None:
         name = self.reader.action_class(todo.text)
         self._touched.add(name)
-        self.classes[name] = _sum(self.classes.get(name), found)
-        self.actions[todo.text] = _sum(self.actions.get(todo.text), found)
+        self.classes[name] = self.classes.get(name, Revealed()) + found
+        self.actions[todo.text] = self.actions.get(todo.text, Revealed()) + found
 
 
 def load_forest(
@@ -230,7 +228,7 @@ def load_forest(
     """
     first: dict[str, int] = {}
     for fact in facts:
-        for name in (fact.subject,) if fact.object_is_value else (fact.subject, fact.object):
+        for name in fact.triplet.entities:
             if fact.evidence:
                 first[name] = min(first.get(name, fact.evidence[0]), *fact.evidence)
     names = Counter(first.values())
@@ -255,9 +253,3 @@ def load_forest(
 
 def _words(step: Step) -> set[str]:
     return {word.casefold() for word in _WORD.findall(step.observation.text)}
-
-
-def _sum(one: Revealed | None, two: Revealed) -> Revealed:
-    if one is None:
-        return two
-    return Revealed(tried=one.tried + two.tried, names=one.names + two.names, words=one.words + two.words)

@@ -49,8 +49,7 @@ class Knowledge:
 
     def names(self, triplet: Triplet) -> set[str]:
         """Normalised names of the entities in a triplet; a value is none."""
-        ends = (triplet.subject,) if triplet.object_is_value else (triplet.subject, triplet.object)
-        return {normalise(name, self.naming) for name in ends}
+        return {normalise(name, self.naming) for name in triplet.entities}
 
     def apply(self, edit: Edit) -> set[str]:
         """Add, add evidence or remove; returns the names that are new by it."""

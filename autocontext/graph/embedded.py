@@ -21,13 +21,12 @@ from pydantic import SecretStr
 
 from autocontext.config import Settings
 from autocontext.errors import EmbeddedDatabaseError
-from autocontext.graph.embedded_folder import SERVER, Folder, Running, engine_version
+from autocontext.graph.embedded_folder import LOG_BYTES, SERVER, Folder, Running, engine_version
 from autocontext.graph.endpoint import Endpoint, Login
 from autocontext.types import Data
 
 DATABASE = "autocontext"
 _STOP_SECONDS = 30.0
-_LOG_BYTES = 1_000_000
 _ANSWER_SECONDS = 2.0
 _BOLT_5_4 = bytes((0, 0, 4, 5))
 _HANDSHAKE = bytes.fromhex("6060b017") + _BOLT_5_4 + bytes(12)  # magic, and the versions that we would speak
@@ -149,7 +148,7 @@ def _alone(settings: Settings, folder: Folder) -> Iterator[None]:
 
 
 def _launch(settings: Settings, folder: Folder) -> Running:
-    if folder.log.exists() and folder.log.stat().st_size > _LOG_BYTES:
+    if folder.log.exists() and folder.log.stat().st_size > LOG_BYTES:
         folder.log.unlink()
     skip = folder.log.stat().st_size if folder.log.exists() else 0
     child = _spawn(settings, folder)

@@ -32,6 +32,8 @@ SERVER = "autocontext.graph.embedded_server"
 """The module that a server's process runs."""
 REASON = "ended: "
 """Begins the line of the log in which a server's process says why it could not serve."""
+LOG_BYTES = 1_000_000
+"""Size beyond which the log is begun anew."""
 _SAME_START = 1.0  # seconds by which two readings of one process's start may differ
 
 

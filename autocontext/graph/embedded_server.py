@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 from autocontext.config import Settings, load_settings
 from autocontext.errors import AutoContextError, EmbeddedDatabaseError
 from autocontext.graph.embedded import DATABASE, answers
-from autocontext.graph.embedded_folder import REASON, Folder, Running, started
+from autocontext.graph.embedded_folder import LOG_BYTES, REASON, Folder, Running, started
 from autocontext.graph.resources import resource_text
 
 _TICK = 0.5
@@ -35,7 +35,6 @@ _ENGINE = {
     "arcadedb.txWalFlush": 2,  # commits are synced to disk: what was acknowledged survives a power failure
     "arcadedb.queryMaxConcurrent": 16,  # the default of 4 lets four runaway queries block everybody
 }
-_LOG_BYTES = 1_000_000
 _READER = {"resultSetLimit": -1, "readTimeout": -1, "access": [], "types": {"*": {"access": ["readRecord"]}}}
 _ADMIN = {
     "resultSetLimit": -1,
@@ -133,7 +132,7 @@ def _wait(
                 return
             folder.announce(running)
             last_used, touched = time.monotonic(), folder.touched()
-        if folder.log.exists() and folder.log.stat().st_size > _LOG_BYTES:
+        if folder.log.exists() and folder.log.stat().st_size > LOG_BYTES:
             os.truncate(folder.log, 0)
 
 

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from autocontext.environments.textworld.games import TINY_WALKTHROUGH
 from tests.environments.toys import ReplayedVault, Vault
 
-WIN = [  # of the preset `tiny`
-    "go south",
-    "take oak key from stone bench",
-    "open crate",
-    "take iron key from crate",
-    "go north",
-    "unlock oak door with oak key",
-    "open oak door",
-    "go east",
-    "unlock iron chest with iron key",
-    "open iron chest",
-    "take gold coin from iron chest",
-]
+WIN = list(TINY_WALKTHROUGH)
 
 ADAPTERS: dict[str, tuple[Any, dict[str, Any]]] = {
     # name: which game or class, and the options that it is opened with
@@ -50,16 +38,6 @@ def _each(names: Iterable[str]) -> list[Any]:
 every_adapter = pytest.mark.parametrize("adapter", _each(ADAPTERS))
 with_snapshots = pytest.mark.parametrize("adapter", _each(name for name in ADAPTERS if "replayed" not in name))
 with_an_end = pytest.mark.parametrize("adapter", _each(ENDS))
-
-
-@pytest.fixture(scope="session")
-def tiny(games: dict[str, Path]) -> Path:
-    return games["tiny"]
-
-
-@pytest.fixture(scope="session")
-def cooking(games: dict[str, Path]) -> Path:
-    return games["cooking-small"]
 
 
 @pytest.fixture

@@ -70,9 +70,9 @@ def test_no_task_and_no_score_is_seen(
 
 @pytest.mark.parametrize("command", META)
 def test_commands_about_task_or_interpreter_never_reach_the_game(
-    tiny: Path, command: str, play: Callable[..., Any]
+    tiny_game: Path, command: str, play: Callable[..., Any]
 ) -> None:
-    game = play(tiny)
+    game = play(tiny_game)
     seen, looked = game.reset(), game.step("look")
     result = game.step(command)
     assert result.refused
@@ -82,15 +82,15 @@ def test_commands_about_task_or_interpreter_never_reach_the_game(
 
 
 @pytest.mark.parametrize("command", ["", "   ", "take café", "x\0y", "go " * 100, "\ud800", "look\x1b[2J"])
-def test_odd_commands_are_refused(tiny: Path, command: str, play: Callable[..., Any]) -> None:
-    game = play(tiny)
+def test_odd_commands_are_refused(tiny_game: Path, command: str, play: Callable[..., Any]) -> None:
+    game = play(tiny_game)
     game.reset()
     assert game.step(command).refused
 
 
-def test_the_task_is_there_for_agents_that_are_given_it(tiny: Path, play: Callable[..., Any]) -> None:
-    game = play(tiny, task=True)
-    objective = json.loads(tiny.with_suffix(".json").read_text())["objective"]
+def test_the_task_is_there_for_agents_that_are_given_it(tiny_game: Path, play: Callable[..., Any]) -> None:
+    game = play(tiny_game, task=True)
+    objective = json.loads(tiny_game.with_suffix(".json").read_text())["objective"]
     assert objective[:40] in game.reset().text
     assert "$$" not in game.reset().text
     assert objective[:40] in game.step("goal").observation.text
@@ -100,8 +100,8 @@ def test_the_task_is_there_for_agents_that_are_given_it(tiny: Path, play: Callab
     assert game.step("restart").refused
 
 
-def test_rewards_survive_a_restore(tiny: Path, play: Callable[..., Any]) -> None:
-    game = play(tiny)
+def test_rewards_survive_a_restore(tiny_game: Path, play: Callable[..., Any]) -> None:
+    game = play(tiny_game)
     game.reset()
     for action in WIN[:-1]:
         game.step(action)
@@ -114,8 +114,8 @@ def test_rewards_survive_a_restore(tiny: Path, play: Callable[..., Any]) -> None
     assert game.step("look").reward == 0.0
 
 
-def test_listed_and_unlisted_show_the_same_texts(cooking: Path, play: Callable[..., Any]) -> None:
-    listed, unlisted = play(cooking), play(cooking, admissible=False)
+def test_listed_and_unlisted_show_the_same_texts(small_game: Path, play: Callable[..., Any]) -> None:
+    listed, unlisted = play(small_game), play(small_game, admissible=False)
     assert listed.admissible_listed
     assert not unlisted.admissible_listed
     assert listed.spec.source_hash == unlisted.spec.source_hash
@@ -127,16 +127,18 @@ def test_listed_and_unlisted_show_the_same_texts(cooking: Path, play: Callable[.
         assert (other.refused, other.terminated, other.reward) == (result.refused, result.terminated, result.reward)
 
 
-def test_a_game_without_its_description_lists_nothing(cooking: Path, tmp_path: Path, play: Callable[..., Any]) -> None:
-    alone = tmp_path / cooking.name
-    alone.write_bytes(cooking.read_bytes())
-    game, unlisted = play(alone), play(cooking, admissible=False)
+def test_a_game_without_its_description_lists_nothing(
+    small_game: Path, tmp_path: Path, play: Callable[..., Any]
+) -> None:
+    alone = tmp_path / small_game.name
+    alone.write_bytes(small_game.read_bytes())
+    game, unlisted = play(alone), play(small_game, admissible=False)
     assert not game.admissible_listed
     assert [result for _, result in walk(game, 2, 20)] == [result for _, result in walk(unlisted, 2, 20)]
 
 
-def test_snapshots_tell_their_size_and_belong_to_one_game(tiny: Path, play: Callable[..., Any]) -> None:
-    game, other = play(tiny), play(tiny)
+def test_snapshots_tell_their_size_and_belong_to_one_game(tiny_game: Path, play: Callable[..., Any]) -> None:
+    game, other = play(tiny_game), play(tiny_game)
     game.reset(), other.reset()
     snapshot = game.snapshot()
     assert 1000 < snapshot.size < 100_000
@@ -174,8 +176,8 @@ def test_suggestions_are_bounded_repeatable_and_about_what_was_read(
     assert found / offered > 0.75
 
 
-def test_what_is_no_game_is_refused_in_one_line(tiny: Path, tmp_path: Path) -> None:
-    story, infos = tiny.read_bytes(), tiny.with_suffix(".json").read_bytes()
+def test_what_is_no_game_is_refused_in_one_line(tiny_game: Path, tmp_path: Path) -> None:
+    story, infos = tiny_game.read_bytes(), tiny_game.with_suffix(".json").read_bytes()
 
     def file(name: str, content: bytes) -> Path:
         (tmp_path / name).write_bytes(content)
@@ -208,23 +210,23 @@ def test_what_is_no_game_is_refused_in_one_line(tiny: Path, tmp_path: Path) -> N
         assert "\n" not in str(caught.value)
 
 
-def test_an_unreadable_game_is_refused(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_game_is_refused(tiny_game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", refuse)  # chmod would not keep root out
     with pytest.raises(GameFileError, match="cannot be read"):
-        open_environment(tiny)
+        open_environment(tiny_game)
 
 
-def test_the_description_is_taken_as_the_game_beside_it(tiny: Path, play: Callable[..., Any]) -> None:
-    game = play(tiny.with_suffix(".json"))
-    assert game.spec.source == str(tiny)
+def test_the_description_is_taken_as_the_game_beside_it(tiny_game: Path, play: Callable[..., Any]) -> None:
+    game = play(tiny_game.with_suffix(".json"))
+    assert game.spec.source == str(tiny_game)
     assert game.reset().admissible
 
 
-def test_a_closed_or_unstarted_game_says_so(tiny: Path) -> None:
-    game = open_environment(tiny)
+def test_a_closed_or_unstarted_game_says_so(tiny_game: Path) -> None:
+    game = open_environment(tiny_game)
     with pytest.raises(StepFailure, match="reset the game"):
         game.step("look")
     game.close()
@@ -233,10 +235,10 @@ def test_a_closed_or_unstarted_game_says_so(tiny: Path) -> None:
 
 
 @pytest.mark.slow
-def test_making_is_reproducible_and_leaves_nothing_else(tiny: Path, tmp_path: Path) -> None:
+def test_making_is_reproducible_and_leaves_nothing_else(tiny_game: Path, tmp_path: Path) -> None:
     again = make_textworld("tiny", 1, tmp_path / "new" / "folder")
     for suffix in (".z8", ".json"):
-        assert again.with_suffix(suffix).read_bytes() == tiny.with_suffix(suffix).read_bytes()
+        assert again.with_suffix(suffix).read_bytes() == tiny_game.with_suffix(suffix).read_bytes()
     assert sorted(path.name for path in again.parent.iterdir()) == ["tiny-1.json", "tiny-1.z8"]
     assert again.read_bytes()[0x12:0x18] == b"000000"  # the compiler's date
 

@@ -28,6 +28,21 @@ _COOKING_COMMON = {"open": True, "cook": True, "cut": True, "drop": False, "reci
 PRESETS = (*COOKING, "tiny")
 """`tiny` is three rooms with a locked door, a locked chest and their keys: small enough for tests."""
 
+TINY_WALKTHROUGH = (
+    "go south",
+    "take oak key from stone bench",
+    "open crate",
+    "take iron key from crate",
+    "go north",
+    "unlock oak door with oak key",
+    "open oak door",
+    "go east",
+    "unlock iron chest with iron key",
+    "open iron chest",
+    "take gold coin from iron chest",
+)
+"""Commands that win `tiny`."""
+
 _SERIAL = slice(0x12, 0x18)  # six digits in the story's header, outside of its checksum
 _NO_DATE = b"000000"
 _LARGEST_SEED = 2**32 - 1
@@ -122,21 +137,7 @@ def _tiny(options: Any) -> Any:
         closed.add_property(state)
     maker.add_fact("match", door_key, door)
     maker.add_fact("match", chest_key, chest)
-    maker.set_quest_from_commands(
-        [
-            "go south",
-            "take oak key from stone bench",
-            "open crate",
-            "take iron key from crate",
-            "go north",
-            "unlock oak door with oak key",
-            "open oak door",
-            "go east",
-            "unlock iron chest with iron key",
-            "open iron chest",
-            "take gold coin from iron chest",
-        ]
-    )
+    maker.set_quest_from_commands(list(TINY_WALKTHROUGH))
     return maker.build()
 
 

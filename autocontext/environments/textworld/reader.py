@@ -57,9 +57,10 @@ class TextWorldReader:
         step = path[-1]
         if step.refused:
             return list(self._refusal(step))
-        edits = self._shown(path, step, self._names(path, known))
+        names = self._names(path, known)
+        edits = self._shown(path, step, names)
         if step.number == 0:
-            edits += self._start(step, self.place(path), self._names(path, known))
+            edits += self._start(step, self.place(path), names)
         elif step.observation.admissible is None:
             edits += self._named_late(path, known)
         return edits
@@ -100,12 +101,10 @@ class TextWorldReader:
         """What the last command changed, if it was not refused."""
         if path[-1].refused or len(path) < 2:
             return frozenset()
-        carried = phrases.carried(path[-2].observation.inventory, self._names(path, ()))
-        if "(first taking " in path[-1].observation.text:  # from where is not told
-            everything = self._names(path, ())
-            implied = frozenset(Facet(entity=name, aspect="contents") for name in everything)
-        else:
-            implied = frozenset()
+        names = self._names(path, ())
+        carried = phrases.carried(path[-2].observation.inventory, names)
+        taking = "(first taking " in path[-1].observation.text  # from where is not told
+        implied = frozenset(Facet(entity=name, aspect="contents") for name in names if taking)
         return implied | changed_by(_command(path[-1]), room=self.place(path[:-1]), carried=carried)
 
     def facet(self, triplet: Triplet) -> Facet | None:

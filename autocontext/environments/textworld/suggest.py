@@ -11,15 +11,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from autocontext.environments.textworld.phrases import COOKED, CUT, DIRECTIONS
 from autocontext.environments.textworld.text import HEADER
 from autocontext.types import Step
 
 MOST = 80
 """Length of a list of candidates."""
 
-_DIRECTIONS = ("north", "south", "east", "west")
+_DIRECTIONS = tuple(DIRECTIONS)
 _STATES = frozenset("open opened closed locked shut empty".split())
-_FOOD = frozenset("raw fried roasted grilled burned sliced diced chopped".split())
+_FOOD = frozenset((*COOKED, *CUT))
 _PLAIN = frozenset(
     "bit chance copy couple day dream end exit exits floor ground idea kind lid lot minute moment name one ones piece "
     "place point reason room second shape sort spot state stuff thing things time use way while world of".split()

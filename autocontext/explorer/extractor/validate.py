@@ -7,8 +7,7 @@ cooking it only its food state, opening it only its openness.
 
 from __future__ import annotations
 
-from autocontext.environments.base import Reader
-from autocontext.explorer.forest import Forest
+from autocontext.explorer.forest import Forest, Node
 from autocontext.explorer.knowledge import Knowledge
 from autocontext.types import Edit, Facet, RejectedEdit, normalise
 
@@ -38,7 +37,7 @@ def validate(edit: Edit, forest: Forest, knowledge: Knowledge) -> Edit | Rejecte
         node = forest.node_of_step(number)
         if node is None:
             return RejectedEdit(edit=edit, why=f"there is no step {number}")
-        if facet is None or not _changed(facet, number, forest, forest.reader):
+        if facet is None or not _changed(facet, node):
             holding.append(number)
     if facet is not None and not holding:
         why = f"the path had already changed the {facet.aspect} of {facet.entity!r}"
@@ -46,10 +45,7 @@ def validate(edit: Edit, forest: Forest, knowledge: Knowledge) -> Edit | Rejecte
     return edit.model_copy(update={"evidence": tuple(holding)})
 
 
-def _changed(facet: Facet, number: int, forest: Forest, reader: Reader) -> bool:
-    """Had the path up to that step (included) changed the facet?"""
-    node = forest.node_of_step(number)
-    if node is None:
-        return False
+def _changed(facet: Facet, node: Node) -> bool:
+    """Had the path up to that node (included) changed the facet?"""
     wanted = (normalise(facet.entity), facet.aspect)
     return any((normalise(changed.entity), changed.aspect) == wanted for changed in node.changed)

@@ -116,8 +116,5 @@ def _by_verb(classes: Mapping[str, Revealed]) -> dict[str, Revealed]:
     verbs: dict[str, Revealed] = {}
     for name, found in classes.items():
         verb = name.split(" ", 1)[0]
-        old = verbs.get(verb, Revealed())
-        verbs[verb] = Revealed(
-            tried=old.tried + found.tried, names=old.names + found.names, words=old.words + found.words
-        )
+        verbs[verb] = verbs.get(verb, Revealed()) + found
     return verbs
