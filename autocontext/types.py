@@ -197,6 +197,22 @@ class Revealed(Data):
         return Revealed(tried=self.tried + other.tried, names=self.names + other.names, words=self.words + other.words)
 
 
+class Failure(Data):
+    """A model's reply that could not be used, even after it was asked to repair it."""
+
+    role: str = Field(description="planner, extractor, key_results or promoter.")
+    what: str
+    reply: str = Field(default="", description="Beginning of what it said.")
+
+
+class Episode(Data):
+    """A recorded trajectory that was not explored but ingested; its first step shows the start."""
+
+    id: str
+    source: str = ""
+    steps: tuple[Step, ...] = ()
+
+
 # --- one transaction ----------------------------------------------------------------------------------
 
 
@@ -205,6 +221,7 @@ class Iteration(Data):
 
     n: int = Field(ge=1)
     todos: tuple[Todo, ...] = ()
+    episodes: tuple[Episode, ...] = Field(default=(), description="Recorded trajectories, instead of todos.")
     promoted: tuple[State, ...] = ()
     diverged: tuple[str, ...] = Field(default=(), description="Todos of earlier iterations that replay differently.")
     edits: tuple[Edit, ...] = ()
@@ -213,7 +230,24 @@ class Iteration(Data):
     templates: dict[str, Revealed] = Field(default_factory=dict, description="Totals here, of the classes touched.")
     steps_used: int = Field(default=0, description="Steps of the whole exploration so far, this iteration included.")
     replayed: int = Field(default=0, description="Steps replayed only to restore, so far.")
-    usage: dict[str, int] = Field(default_factory=dict, description="Model tokens by role; empty without a model.")
+    because: str = Field(default="", description="A person's reason, where a person made the edits.")
+    failures: tuple[Failure, ...] = Field(default=(), description="Replies of models that could not be used.")
+    usage: dict[str, int] = Field(
+        default_factory=dict, description="`ROLE.calls`, `ROLE.input_tokens` ...; empty without a model."
+    )
+
+
+class Lease(Data):
+    """Who writes to an instance now, and with which right: only the newest `fence` may commit."""
+
+    fence: int = Field(description="Counts the leases of the instance; a commit under an older one is refused.")
+    owner: str = Field(description="A random name of this one holder.")
+    host: str = ""
+    boot: str = Field(default="", description="Boot of that host and name space of its process ids.")
+    pid: int = 0
+    started: int = Field(default=0, description="When that process was started, epoch milliseconds.")
+    since: int = Field(default=0, description="Taken at, epoch milliseconds of the database's clock.")
+    seen: int = Field(default=0, description="Last sign of life, epoch milliseconds of the database's clock.")
 
 
 class InstanceRecord(Data):
@@ -228,13 +262,16 @@ class InstanceRecord(Data):
     description: str = ""
     status: Literal["new", "exploring", "explored"] = "new"
     stopped_because: StopReason | None = None
+    stopped_why: str = Field(default="", description="The planner's reason, or what was wrong.")
     steps_used: int = 0
     replayed: int = 0
+    last_step: int = Field(default=0, description="Number of the newest step, explored or ingested.")
     applied_iteration: int = 0
     schema_version: int = 0
     created_at: int = Field(default=0, description="Epoch milliseconds.")
     settings: dict[str, str] = Field(default_factory=dict, description="Planner, seed, rules ... of the exploration.")
     learned: dict[str, Revealed] = Field(default_factory=dict, description="Snapshot of other instances' templates.")
+    lease: Lease | None = Field(default=None, description="Who explores it at the moment.")
 
 
 # --- identity -----------------------------------------------------------------------------------------
