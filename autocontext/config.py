@@ -37,6 +37,9 @@ class Settings(BaseSettings):
     )
     """Folder of the embedded database and of all else that is kept on this machine."""
 
+    database_wait_seconds: float = Field(default=120, ge=0, validation_alias="AUTOCONTEXT_WAIT_SECONDS")
+    """How long an exploration waits for a database that has gone away in its middle."""
+
     embedded_idle_seconds: float = Field(default=900, gt=0, validation_alias="AUTOCONTEXT_IDLE_SECONDS")
     """The embedded database's server ends by itself after so long without a connection."""
 

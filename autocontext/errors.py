@@ -9,12 +9,15 @@
     │   └── EnvironmentHung          a step took longer than its limit
     ├── DatabaseError                the graph database cannot do what was asked
     │   ├── DatabaseUnavailable      it cannot be reached, started or logged in to
-    │   ├── EmbeddedDatabaseError    the local service cannot run (folder, lock, disk, version)
+    │   │   ├── DatabaseDown         it does not answer at the moment
+    │   │   └── EmbeddedDatabaseError  the local service cannot run (folder, lock, disk, version)
     │   ├── SchemaError              the stored schema is newer than this release, or broken
     │   └── QueryError               Cypher was refused, is wrong, or was stopped at a limit
     │       └── QueryRefused         it is not provably read-only
     ├── UnknownInstance              no instance has that id (nearest names are in the message)
     ├── InstanceMismatch             the id belongs to another environment or another game
+    ├── InstanceBusy                 another process holds the instance's lease
+    ├── LeaseLost                    this process held it, and another one took it
     ├── UnknownFact                  no fact of the instance answers to that reference
     └── InvalidEdit                  a triplet breaks a rule of the data model
 
@@ -60,6 +63,10 @@ class DatabaseUnavailable(DatabaseError):
     """The database cannot be reached, started or logged in to."""
 
 
+class DatabaseDown(DatabaseUnavailable):
+    """The database does not answer at the moment; it may be starting."""
+
+
 class EmbeddedDatabaseError(DatabaseUnavailable):
     """The embedded database's local service cannot run: folder, lock, disk or version."""
 
@@ -82,6 +89,14 @@ class UnknownInstance(AutoContextError):
 
 class InstanceMismatch(AutoContextError):
     """An instance id is already used for another environment or another game."""
+
+
+class InstanceBusy(AutoContextError):
+    """Another process holds the instance's lease: it explores or changes it."""
+
+
+class LeaseLost(AutoContextError):
+    """This process held the instance's lease, gave no sign of life for too long, and another one took it."""
 
 
 class UnknownFact(AutoContextError):

@@ -245,7 +245,7 @@ class Lease(Data):
     host: str = ""
     boot: str = Field(default="", description="Boot of that host and name space of its process ids.")
     pid: int = 0
-    started: int = Field(default=0, description="When that process was started, epoch milliseconds.")
+    started: int = Field(default=0, description="When that process was started, in the host's own unit.")
     since: int = Field(default=0, description="Taken at, epoch milliseconds of the database's clock.")
     seen: int = Field(default=0, description="Last sign of life, epoch milliseconds of the database's clock.")
 
@@ -271,6 +271,7 @@ class InstanceRecord(Data):
     created_at: int = Field(default=0, description="Epoch milliseconds.")
     settings: dict[str, str] = Field(default_factory=dict, description="Planner, seed, rules ... of the exploration.")
     learned: dict[str, Revealed] = Field(default_factory=dict, description="Snapshot of other instances' templates.")
+    closing_usage: dict[str, int] = Field(default_factory=dict, description="Of models, beyond the iterations'.")
     lease: Lease | None = Field(default=None, description="Who explores it at the moment.")
 
 

@@ -6,7 +6,7 @@
 // $id: string  $token: string
 MATCH (instance:Instance {id: $id})
 SET instance.lock = $token
-RETURN instance.applied_iteration AS applied, instance.last_step AS last_step, instance.naming AS naming
+RETURN properties(instance) AS instance, timestamp() AS now
 
 // name: iteration_digest^
 // The digest of what was committed as that iteration.
@@ -86,7 +86,7 @@ SET iteration = $iteration,
     instance.status = 'exploring', instance.applied_iteration = $iteration.n,
     instance.steps_used = $iteration.steps_used, instance.replayed = $iteration.replayed,
     instance.last_step = $iteration.last_step
-REMOVE instance.stopped_because
+REMOVE instance.stopped_because, instance.stopped_why
 RETURN instance.applied_iteration AS n
 
 // name: states

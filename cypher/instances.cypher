@@ -17,18 +17,19 @@ SET instance = $instance, state = $state, step = $step
 RETURN instance.id AS id
 
 // name: begin_run!
-// A run starts, or goes on, under these settings.
+// A run starts, or goes on, under these settings. What is kept of usage beyond the iterations is that of the runs before.
 // $id: string  $settings: JSON  $learned: JSON
 MATCH (instance:Instance {id: $id})
 SET instance.status = 'exploring', instance.settings = $settings, instance.learned = $learned
-REMOVE instance.stopped_because
+REMOVE instance.stopped_because, instance.stopped_why
 RETURN properties(instance) AS instance
 
 // name: finish!
-// A run has ended.
-// $id: string  $reason: string
+// A run has ended. Its usage is what models have used since the last iteration.
+// $id: string  $reason: string  $why: string  $usage: JSON
 MATCH (instance:Instance {id: $id})
-SET instance.status = 'explored', instance.stopped_because = $reason
+SET instance.status = 'explored', instance.stopped_because = $reason, instance.stopped_why = $why,
+    instance.closing_usage = $usage
 RETURN instance.id AS id
 
 // name: learned

@@ -62,7 +62,8 @@ def explore(
         with run.open_store() as store, _interruptible() as stop, show_progress() as on_progress:
             report = run.explore(
                 env, store, budget=budget, instance=instance, options=options,
-                on_progress=on_progress, interrupted=lambda: stop.wanted,
+                on_progress=on_progress, on_message=lambda text: messages.print(text, markup=False, soft_wrap=True),
+                interrupted=lambda: stop.wanted,
             )  # fmt: skip
     finally:
         env.close()

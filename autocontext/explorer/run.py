@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -25,9 +25,10 @@ from autocontext.explorer.planner.random_walk import RandomPlanner
 from autocontext.explorer.planner.systematic import SystematicPlanner
 from autocontext.explorer.promoter import PlacePromoter
 from autocontext.explorer.protocols import Planner
+from autocontext.explorer.run_store import RunStore
 from autocontext.explorer.stop import Budget, BudgetStop
 from autocontext.graph.store import GraphStore
-from autocontext.types import Data, InstanceRecord, Iteration, Observation, Revealed, Spec, State, Step, StopReason
+from autocontext.types import Data, InstanceRecord, Iteration, Revealed, Spec, State, Step, StopReason
 
 PlannerName = Literal["systematic", "random"]
 
@@ -81,6 +82,7 @@ def explore(
     instance: str | None = None,
     options: Options | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_message: Callable[[str], None] = lambda text: None,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Explore an environment instance into the store; one that is known continues where it stopped.
@@ -89,8 +91,13 @@ def explore(
         env: anything with the five methods of `autocontext.environments.base.Environment`.
         budget: limits; a number means that many steps.
         instance: id to store it under; default: from the environment's source.
+        on_progress: called after every iteration.
+        on_message: told what a person should know meanwhile: that the database is away, for example.
+        interrupted: asked before every iteration whether the run is to end.
 
     Raises:
+        InstanceBusy: another process explores the instance.
+        LeaseLost: this one slept so long that another took over.
         InstanceMismatch: the id is taken by another environment or game.
         EnvironmentFailure: the environment raised, hung or does not start as it did before.
         DatabaseError: the store failed; what was committed stays.
@@ -100,40 +107,43 @@ def explore(
     chosen = options or Options()
     if limits.steps < 1:
         raise UsageError(f"the step budget must be at least 1, not {limits.steps}.")
-    memory = int(load_settings().snapshot_megabytes * 2**20)
+    settings = load_settings()
+    memory = int(settings.snapshot_megabytes * 2**20)
     playing = Playing(env, snapshot_bytes=memory, step_seconds=chosen.step_seconds)
     reader: Reader = getattr(env, "reader", None) or GenericReader()
     if unknown := chosen.without_rules - set(reader.rules):
         known = ", ".join(reader.rules) or "none"
         raise UsageError(f"there is no inference rule '{min(unknown)}' here (rules: {known}).")
-    timed = TimedStore(store)
+    own = RunStore(store, wait_seconds=settings.database_wait_seconds, say=on_message, interrupted=interrupted)
     start = playing.reset()
-    record = _register(timed, instance or default_id(playing.spec), playing.spec, start, chosen)
-    states, todos = timed.load_forest(record.id)
-    facts = timed.all_facts(record.id)
-    forest = load_forest(reader, record, states, todos, facts, keep_templates=chosen.learned)
-    if not playing.same(forest.nodes["S0"].step.observation, start):
-        raise StepFailure(RESET_DIFFERS)
-    knowledge = Knowledge.load(facts, record.naming)
-    stop = BudgetStop(limits, interrupted)
-    turns = explore_loop(
-        record.id,
-        forest,
-        knowledge,
-        planner=_planner(env, limits, chosen, record.learned),
-        actor=ActionActor(playing),
-        key_results=PlainKeyResults(),
-        extractor=RuleExtractor(chosen.without_rules),
-        promoter=PlacePromoter(),
-        stop=stop,
-        store=timed,
-    )
-    try:
-        for turn in turns:
-            on_progress(_progress(turn, forest, knowledge, limits))
-    except EnvironmentFailure:
-        timed.finish(record.id, "environment")
-        raise
+    first = State(id="S0", summary="the start", step=Step(number=0, action="", observation=start))
+    known = own.register(instance or default_id(playing.spec), playing.spec, first)
+    with own.hold(known.id):
+        record = _begin(own, own.instance(known.id), chosen)
+        states, todos = own.load_forest(record.id)
+        facts = own.all_facts(record.id)
+        forest = load_forest(reader, record, states, todos, facts, keep_templates=chosen.learned)
+        if not playing.same(forest.nodes["S0"].step.observation, start):
+            raise StepFailure(RESET_DIFFERS)
+        knowledge = Knowledge.load(facts, record.naming)
+        turns = explore_loop(
+            record.id,
+            forest,
+            knowledge,
+            planner=_planner(env, limits, chosen, record.learned),
+            actor=ActionActor(playing),
+            key_results=PlainKeyResults(),
+            extractor=RuleExtractor(chosen.without_rules),
+            promoter=PlacePromoter(),
+            stop=BudgetStop(limits, interrupted),
+            store=own,
+        )
+        try:
+            for turn in turns:
+                on_progress(_progress(turn, forest, knowledge, limits))
+        except EnvironmentFailure as failure:
+            own.finish(record.id, "environment", str(failure))
+            raise
     return Report(
         instance=record.id,
         environment=record.environment,
@@ -145,10 +155,10 @@ def explore(
         states=len(forest.states),
         todos=len(forest.todos),
         diverged=sum(node.diverged for node in forest.nodes.values() if node.todo is not None),
-        stopped_because=timed.reason or "steps",
+        stopped_because=own.reason or "steps",
         seconds=round(time.monotonic() - started, 3),
         seconds_in_environment=round(playing.seconds, 3),
-        seconds_in_database=round(timed.seconds, 3),
+        seconds_in_database=round(own.seconds, 3),
     )
 
 
@@ -159,38 +169,18 @@ def default_id(spec: Spec) -> str:
     return re.sub(r"[^\w.-]+", "-", stem).strip("-") or spec.environment
 
 
-class TimedStore:
-    """A store that knows how long it was waited for, and why the exploration stopped."""
-
-    def __init__(self, store: GraphStore) -> None:
-        self._store = store
-        self.seconds = 0.0
-        self.reason: StopReason | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._store, name)
-
-        def timed(*args: Any, **kwargs: Any) -> Any:
-            start = time.monotonic()
-            try:
-                return method(*args, **kwargs)
-            finally:
-                self.seconds += time.monotonic() - start
-
-        return timed
-
-    def finish(self, instance: str, reason: StopReason) -> None:
-        """Remember why, and store it."""
-        self.reason = reason
-        self._store.finish(instance, reason)
+_RESUMED = ("interrupted", "environment", "model")
+"""A run that ended so was cut short: the next one goes on with it, under what it had learned at its start."""
 
 
-def _register(store: TimedStore, instance: str, spec: Spec, start: Observation, options: Options) -> InstanceRecord:
-    """The stored instance, new or known."""
-    first = State(id="S0", summary="the start", step=Step(number=0, action="", observation=start))
+def _begin(store: RunStore, record: InstanceRecord, options: Options) -> InstanceRecord:
+    """A new run takes a snapshot of what was learned elsewhere; one that goes on keeps its own."""
+    goes_on = record.status == "exploring" or record.stopped_because in _RESUMED
     learned: Mapping[str, Revealed] = {}
     if options.learned:
-        learned = store.learned(spec.environment, exclude_source_hash=spec.source_hash)
+        learned = (
+            record.learned if goes_on else store.learned(record.environment, exclude_source_hash=record.source_hash)
+        )
     settings = {
         "planner": options.planner,
         "seed": str(options.seed),
@@ -198,8 +188,7 @@ def _register(store: TimedStore, instance: str, spec: Spec, start: Observation, 
         "learned": "yes" if options.learned else "no",
         "without_rules": " ".join(sorted(options.without_rules)),
     }
-    record: InstanceRecord = store.register(instance, spec, first, settings, dict(learned))
-    return record
+    return store.begin_run(record.id, settings, learned)
 
 
 def _planner(env: Environment, budget: Budget, options: Options, learned: Mapping[str, Revealed]) -> Planner:

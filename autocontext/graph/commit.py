@@ -10,9 +10,9 @@ from typing import Any
 
 from autocontext.errors import DatabaseError, InvalidEdit, UnknownInstance
 from autocontext.graph import facts as rules
-from autocontext.graph import forest
+from autocontext.graph import forest, leases
 from autocontext.graph.connection import Inconsistent, Transaction
-from autocontext.types import Fact, Iteration, Naming, entity_id
+from autocontext.types import Fact, Iteration, Lease, Naming, entity_id
 
 
 def digest(iteration: Iteration) -> str:
@@ -28,10 +28,14 @@ def digest(iteration: Iteration) -> str:
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
-def apply_iteration(transaction: Transaction, scope: str, iteration: Iteration, now: int) -> None:
+def apply_iteration(
+    transaction: Transaction, scope: str, iteration: Iteration, now: int, lease: Lease | None = None
+) -> None:
     """Write everything that an iteration holds. One that is there already is left alone.
 
     Raises:
+        LeaseLost: the lease was taken by another process.
+        InstanceBusy: without a lease, while another process holds one.
         UnknownInstance: no such instance.
         DatabaseError: the instance is not at the iteration before it, or has another iteration of that number; a todo
             or step does not fit to what is stored.
@@ -40,7 +44,9 @@ def apply_iteration(transaction: Transaction, scope: str, iteration: Iteration, 
     locked = transaction.run("lock_instance", id=scope, token=uuid.uuid4().hex)
     if not locked:
         raise UnknownInstance(f"there is no instance '{scope}'; register it before committing to it.")
-    applied, last_step, naming = locked[0]["applied"], locked[0]["last_step"], locked[0]["naming"]
+    stored = locked[0]["instance"]
+    leases.must_hold(scope, stored, locked[0]["now"], lease)
+    applied, last_step, naming = stored["applied_iteration"], stored["last_step"], stored["naming"]
     if iteration.n <= applied:
         _must_be_the_same(transaction, scope, iteration)
         return

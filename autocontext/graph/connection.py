@@ -14,10 +14,18 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import neo4j
-from neo4j.exceptions import AuthError, ConstraintError, DriverError, IncompleteCommit, Neo4jError, ServiceUnavailable
+from neo4j.exceptions import (
+    AuthError,
+    ConstraintError,
+    DriverError,
+    IncompleteCommit,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+)
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from autocontext.errors import ConfigError, DatabaseError, DatabaseUnavailable, QueryError
+from autocontext.errors import ConfigError, DatabaseDown, DatabaseError, DatabaseUnavailable, QueryError
 from autocontext.graph.endpoint import Endpoint, Login
 from autocontext.graph.engines import EngineTraits, traits
 from autocontext.graph.queries import query
@@ -26,6 +34,8 @@ T = TypeVar("T")
 Row = dict[str, Any]
 
 ATTEMPTS = 5
+WRITE_SECONDS = 60.0
+"""A write that takes longer is ended by the server, where it keeps time: the locks of a paused process go with it."""
 BATCH_ROWS = 500
 BATCH_CHARACTERS = 2_000_000
 """Bolt messages of the embedded engine are limited to 10 MB."""
@@ -77,7 +87,7 @@ class Connection:
                 auth=(login.username, login.password.get_secret_value()),
                 user_agent="autocontext",
                 connection_timeout=10,
-                max_transaction_retry_time=15,
+                max_transaction_retry_time=self.engine.retry_seconds,
                 initial_retry_delay=0.05,
                 notifications_min_severity="OFF",
             )
@@ -118,10 +128,11 @@ class Connection:
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             reraise=True,
         )
+        limited = neo4j.unit_of_work(timeout=self.engine.transaction_timeout(WRITE_SECONDS))
         with translated(self.endpoint), self.session() as session:
             for attempt in again:
                 with attempt:
-                    return session.execute_write(lambda inner: work(Transaction(inner)))
+                    return session.execute_write(limited(lambda inner: work(Transaction(inner))))
         raise AssertionError("tenacity gives up by raising")
 
     def run(self, name: str, **parameters: Any) -> list[Row]:
@@ -143,14 +154,16 @@ def translated(endpoint: Endpoint) -> Iterator[None]:
             f"{endpoint.uri} does not accept the login of user '{endpoint.writer.username}': {one_line(error)} "
             "Check NEO4J_USERNAME and NEO4J_PASSWORD."
         ) from error
-    except ServiceUnavailable as error:
-        raise DatabaseUnavailable(
+    except (ServiceUnavailable, SessionExpired) as error:
+        raise DatabaseDown(
             f"no database answers at {endpoint.uri} ({one_line(error)}). "
             "Start it, correct NEO4J_URI, or unset it to use the embedded database."
         ) from error
     except Neo4jError as error:
         code = error.code or ""
-        if "DatabaseNotFound" in code or "DatabaseUnavailable" in code:
+        if "DatabaseUnavailable" in code:
+            raise DatabaseDown(f"the database at {endpoint.uri} is not ready: {one_line(error)}") from error
+        if "DatabaseNotFound" in code:
             raise DatabaseUnavailable(
                 f"{endpoint.uri} has no database '{endpoint.database}': {one_line(error)} Check NEO4J_DATABASE."
             ) from error

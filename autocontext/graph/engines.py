@@ -28,6 +28,8 @@ class EngineTraits(Protocol):
     """What the rest of the layer has to know about an engine."""
 
     name: Engine
+    retry_seconds: float
+    """How long the driver tries a transaction again by itself."""
 
     def check(self, agent: str) -> None:
         """Is the server new enough?
@@ -59,6 +61,7 @@ class Neo4jTraits:
     """Neo4j, Community or other, from 5.26 on."""
 
     name: Engine = "neo4j"
+    retry_seconds = 15.0
 
     def check(self, agent: str) -> None:
         """Refuses servers older than 5.26 (`agent` is like `Neo4j/5.26.16`)."""
@@ -84,6 +87,7 @@ class EmbeddedTraits:
     """ArcadeDB, served on loopback over Bolt."""
 
     name: Engine = "embedded"
+    retry_seconds = 5.0  # a server that was killed does not come back by waiting: who needs it starts it
 
     def check(self, agent: str) -> None:
         """Its version is that of the installed package: always right."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from autocontext.errors import InstanceMismatch, UsageError
+from autocontext.graph.leases import lease_of
 from autocontext.graph.schema import VERSION
 from autocontext.types import InstanceRecord, Revealed, Spec
 
@@ -31,9 +32,7 @@ def check_id(instance_id: str) -> None:
         raise UsageError(f"{instance_id[:80]!r} is no id for an instance: {wrong}.")
 
 
-def instance_row(
-    instance_id: str, spec: Spec, settings: Mapping[str, str], learned: Mapping[str, Revealed]
-) -> dict[str, Any]:
+def instance_row(instance_id: str, spec: Spec) -> dict[str, Any]:
     """A new instance's properties; what has a structure of its own is JSON."""
     return {
         "id": instance_id,
@@ -51,8 +50,8 @@ def instance_row(
         "last_step": 0,
         "schema_version": VERSION,
         "created_at": now(),
-        "settings": json_of(dict(settings)),
-        "learned": learned_json(learned),
+        "settings": "{}",
+        "learned": "{}",
     }
 
 
@@ -61,6 +60,8 @@ def record_of(stored: Mapping[str, Any]) -> InstanceRecord:
     fields = {name: stored[name] for name in InstanceRecord.model_fields if stored.get(name) is not None}
     fields["settings"] = json.loads(stored["settings"])
     fields["learned"] = json.loads(stored["learned"])
+    fields["closing_usage"] = json.loads(stored.get("closing_usage") or "{}")
+    fields["lease"] = lease_of(stored)
     return InstanceRecord(**fields)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import uuid
 from collections.abc import Callable, Mapping
 from math import fsum
 from types import TracebackType
@@ -18,13 +19,14 @@ from pydantic import SecretStr
 from autocontext.config import Settings, load_settings
 from autocontext.errors import ConfigError, DatabaseError, UnknownInstance, UsageError
 from autocontext.graph import canonical as canonical_form
-from autocontext.graph import embedded, forest, instances, reading, references, schema
+from autocontext.graph import embedded, forest, instances, leases, reading, references, schema
 from autocontext.graph import facts as rules
 from autocontext.graph.commit import apply_iteration
 from autocontext.graph.connection import BATCH_ROWS, Connection, Transaction
 from autocontext.graph.endpoint import Endpoint, Login
+from autocontext.graph.leases import HeldLease
 from autocontext.graph.reading import QueryResult as QueryResult
-from autocontext.types import Fact, InstanceRecord, Iteration, Revealed, Spec, State, Step, StopReason, Todo
+from autocontext.types import Fact, InstanceRecord, Iteration, Lease, Revealed, Spec, State, Step, StopReason, Todo
 
 T = TypeVar("T")
 
@@ -41,8 +43,13 @@ _FORGOTTEN_IN_ORDER = (
 class GraphStore:
     """Instances, their forests and their facts in one graph database. Use `open`, and close it or use `with`."""
 
-    def __init__(self, endpoint: Endpoint, *, read_only: bool = False) -> None:
+    def __init__(
+        self, endpoint: Endpoint, *, read_only: bool = False, find: Callable[[], Endpoint] | None = None
+    ) -> None:
         """Connects; `open` is the usual way.
+
+        Args:
+            find: says where the database is when it has been restarted; default: where it was.
 
         Raises:
             DatabaseUnavailable: the database cannot be reached or logged in to.
@@ -51,15 +58,9 @@ class GraphStore:
         """
         self.endpoint = endpoint
         self.read_only = read_only
-        login = endpoint.reader if read_only and endpoint.reader else endpoint.writer
-        self._connection = Connection(endpoint, login)
+        self._find = find or (lambda: endpoint)
         self._second: Connection | None = None
-        try:
-            self._connection.check()
-            schema.ensure(self._connection, read_only=read_only)
-        except BaseException:
-            self._connection.close()
-            raise
+        self._connection = self._connect()
 
     @classmethod
     def open(cls, settings: Settings | None = None, *, read_only: bool = False) -> Self:
@@ -71,13 +72,26 @@ class GraphStore:
             DatabaseError: the server is too old.
             SchemaError: the stored schema does not fit to this release.
         """
-        return cls(endpoint_of(settings or load_settings()), read_only=read_only)
+        chosen = settings or load_settings()
+        return cls(endpoint_of(chosen), read_only=read_only, find=lambda: endpoint_of(chosen))
 
     def close(self) -> None:
         """Closes the connections."""
         self._connection.close()
         if self._second is not None:
             self._second.close()
+            self._second = None
+
+    def reconnect(self) -> None:
+        """After the database was away: connect anew, to wherever it is now. The embedded one is started if need be.
+
+        Raises:
+            DatabaseUnavailable: it is still away.
+        """
+        self.endpoint = self._find()
+        fresh = self._connect()
+        self.close()
+        self._connection = fresh
 
     def __enter__(self) -> Self:
         return self
@@ -89,20 +103,11 @@ class GraphStore:
 
     # --- instances ------------------------------------------------------------------------------------
 
-    def register(
-        self,
-        instance_id: str,
-        spec: Spec,
-        start: State,
-        settings: Mapping[str, str],
-        learned: Mapping[str, Revealed],
-    ) -> InstanceRecord:
+    def register(self, instance_id: str, spec: Spec, start: State) -> InstanceRecord:
         """The instance of that id: made with its first state, or, if it is there already, as it is.
 
         Args:
             start: S0, with what the reset showed as its step 0.
-            settings: how it is explored; kept only for a new instance (see `begin_run`).
-            learned: snapshot of what classes of actions revealed elsewhere; kept only for a new instance.
 
         Raises:
             InstanceMismatch: the id belongs to another environment or another game.
@@ -112,7 +117,7 @@ class GraphStore:
         instances.check_id(instance_id)
         if start.step is None:
             raise UsageError("the first state needs the step that shows what the reset shows.")
-        instance = instances.instance_row(instance_id, spec, settings, learned)
+        instance = instances.instance_row(instance_id, spec)
         state = forest.state_row(instance_id, start, 0, 0)
         step = forest.step_row(instance_id, start.step, 0)
 
@@ -130,41 +135,80 @@ class GraphStore:
         return record
 
     def begin_run(
-        self, instance_id: str, settings: Mapping[str, str], learned: Mapping[str, Revealed]
+        self,
+        instance_id: str,
+        settings: Mapping[str, str],
+        learned: Mapping[str, Revealed],
+        lease: Lease | None = None,
     ) -> InstanceRecord:
         """A run starts or goes on: its settings and its snapshot replace those stored.
 
         Raises:
             UnknownInstance: there is no such instance.
+            LeaseLost: the lease was taken by another process.
         """
         self._writable()
 
         def work(transaction: Transaction) -> InstanceRecord:
+            self._locked(transaction, instance_id, lease)
             rows = transaction.run(
                 "begin_run",
                 id=instance_id,
                 settings=instances.json_of(dict(settings)),
                 learned=instances.learned_json(learned),
             )
-            if not rows:
-                raise self._unknown(transaction, instance_id)
             return instances.record_of(rows[0]["instance"])
 
         return self._connection.write(work)
 
-    def finish(self, instance_id: str, reason: StopReason) -> None:
+    def finish(
+        self,
+        instance_id: str,
+        reason: StopReason,
+        why: str = "",
+        *,
+        usage: Mapping[str, int] | None = None,
+        lease: Lease | None = None,
+    ) -> None:
         """A run has ended, and why.
+
+        Args:
+            why: the planner's own words, or what was wrong.
+            usage: what models have used since the last iteration.
+            lease: that of the run.
 
         Raises:
             UnknownInstance: there is no such instance.
+            LeaseLost: the lease was taken by another process.
         """
         self._writable()
 
         def work(transaction: Transaction) -> None:
-            if not transaction.run("finish", id=instance_id, reason=reason):
-                raise self._unknown(transaction, instance_id)
+            stored = self._locked(transaction, instance_id, lease)
+            before = json.loads(stored.get("closing_usage") or "{}")
+            total = {name: before.get(name, 0) + (usage or {}).get(name, 0) for name in {*before, *(usage or {})}}
+            transaction.run("finish", id=instance_id, reason=reason, why=why, usage=instances.json_of(total))
 
         self._connection.write(work)
+
+    def lease(self, instance_id: str) -> HeldLease:
+        """The right to write to an instance, for as long as the `with` lasts; see `autocontext.graph.leases`.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+            InstanceBusy: another process has it; the message says which and since when.
+        """
+        self._writable()
+        owner = leases.Owner.here()
+
+        def work(transaction: Transaction) -> Lease:
+            stored = leases.take(transaction, instance_id, owner)
+            taken = leases.lease_of(stored) if stored else None
+            if taken is None:
+                raise self._unknown(transaction, instance_id)
+            return taken
+
+        return HeldLease(instance_id, self._connection.write(work), self._run)
 
     def instance(self, instance_id: str) -> InstanceRecord:
         """One instance.
@@ -186,21 +230,19 @@ class GraphStore:
 
         Raises:
             UnknownInstance: there is no such instance.
+            InstanceBusy: a process explores it.
         """
         self._writable()
-
-        def begin(transaction: Transaction) -> None:
-            if not transaction.run("begin_forgetting", id=instance_id):
-                raise self._unknown(transaction, instance_id)
 
         def some(name: str) -> Callable[[Transaction], int]:
             return lambda transaction: int(transaction.run(name, scope=instance_id, size=BATCH_ROWS)[0]["deleted"])
 
-        self._connection.write(begin)
-        for name in _FORGOTTEN_IN_ORDER:
-            while self._connection.write(some(name)):
-                pass
-        self._connection.run("forget_instance", id=instance_id)
+        with self.lease(instance_id):
+            self._run("begin_forgetting", id=instance_id)
+            for name in _FORGOTTEN_IN_ORDER:
+                while self._connection.write(some(name)):
+                    pass
+            self._run("forget_instance", id=instance_id)
 
     def learned(self, environment: str, exclude_source_hash: str = "") -> dict[str, Revealed]:
         """What classes of actions revealed, summed over the environment's instances.
@@ -219,17 +261,22 @@ class GraphStore:
 
     # --- exploring ------------------------------------------------------------------------------------
 
-    def commit(self, instance_id: str, iteration: Iteration) -> None:
+    def commit(self, instance_id: str, iteration: Iteration, lease: Lease | None = None) -> None:
         """Write one iteration, all of it or nothing. Committing it again changes nothing.
+
+        Args:
+            lease: that of the run; without one nobody else may hold it.
 
         Raises:
             UnknownInstance: there is no such instance.
+            LeaseLost: the lease was taken by another process.
+            InstanceBusy: without a lease, while another process holds one.
             InvalidEdit: an edit or a text breaks a rule of the data model.
             DatabaseError: the instance is not at the iteration before, or something else committed that iteration.
         """
         self._writable()
         now = instances.now()
-        self._connection.write(lambda transaction: apply_iteration(transaction, instance_id, iteration, now))
+        self._connection.write(lambda transaction: apply_iteration(transaction, instance_id, iteration, now, lease))
 
     def load_forest(self, instance_id: str) -> tuple[list[State], list[Todo]]:
         """All states and todos with their steps, in the order in which they came to be.
@@ -361,6 +408,29 @@ class GraphStore:
         return reading.run(reader, terminator, cypher, parameters, limit=limit, timeout=timeout)
 
     # --- inside ---------------------------------------------------------------------------------------
+
+    def _connect(self) -> Connection:
+        login = self.endpoint.reader if self.read_only and self.endpoint.reader else self.endpoint.writer
+        connection = Connection(self.endpoint, login)
+        try:
+            connection.check()
+            schema.ensure(connection, read_only=self.read_only)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _run(self, name: str, **parameters: Any) -> list[dict[str, Any]]:
+        """One named query that writes, on whatever connection there is at the moment."""
+        return self._connection.run(name, **parameters)
+
+    def _locked(self, transaction: Transaction, instance_id: str, lease: Lease | None) -> dict[str, Any]:
+        """The Instance node's properties; from here on this transaction is the only one that writes to the instance."""
+        locked = transaction.run("lock_instance", id=instance_id, token=uuid.uuid4().hex)
+        if not locked or locked[0]["instance"]["applied_iteration"] < 0:
+            raise self._unknown(transaction, instance_id)
+        leases.must_hold(instance_id, locked[0]["instance"], locked[0]["now"], lease)
+        return dict(locked[0]["instance"])
 
     def _writable(self) -> None:
         if self.read_only:

@@ -78,9 +78,8 @@ class Book:
         observation = Observation(text="you are at the start", inventory="nothing", admissible=("go east",))
         return State(id="S0", summary="the start", step=Step(number=0, action="", observation=observation))
 
-    def register(self, spec: Spec = SPEC, **more: Any) -> Any:
-        arguments = {"settings": {"planner": "systematic"}, "learned": {}} | more
-        return self.store.register(self.id, spec, self.start(), **arguments)
+    def register(self, spec: Spec = SPEC) -> Any:
+        return self.store.register(self.id, spec, self.start())
 
 
 @pytest.fixture(scope="session", params=[pytest.param("embedded", marks=pytest.mark.service), "neo4j"])
@@ -107,9 +106,9 @@ def books(store: GraphStore) -> Iterator[Any]:
     """Makes instances of random names, and forgets them afterwards."""
     made: list[Book] = []
 
-    def make(spec: Spec = SPEC, **more: Any) -> Book:
+    def make(spec: Spec = SPEC) -> Book:
         book = Book(store, f"test-{uuid.uuid4().hex[:12]}")
-        book.register(spec, **more)
+        book.register(spec)
         made.append(book)
         return book
 
