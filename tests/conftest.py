@@ -9,12 +9,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
+from .services.databases import DatabaseServer, EmbeddedServer, Neo4jServer, NoNeo4j, neo4j_server
+
 REQUIRED = os.environ.get("AUTOCONTEXT_REQUIRE_SERVICES") == "1"
+NO_NEO4J = "no Neo4j for tests: "
 
 
 @pytest.fixture(scope="session")
@@ -53,13 +58,43 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     from autocontext.graph import embedded
 
     folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(("NEO4J_", "AUTOCONTEXT_"))]:
-            patch.delenv(name)
-        patch.setenv("AUTOCONTEXT_HOME", str(folder))
-        patch.setenv("AUTOCONTEXT_IDLE_SECONDS", "120")
+    with _environment(AUTOCONTEXT_HOME=str(folder), AUTOCONTEXT_IDLE_SECONDS="120"):
         yield folder
         embedded.stop(load_settings())
+
+
+@pytest.fixture(scope="session")
+def neo4j_for_tests() -> Iterator[Neo4jServer]:
+    """A real Neo4j for the whole run (tests/services/databases.py)."""
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(neo4j_server())
+        except NoNeo4j as error:
+            pytest.skip(f"{NO_NEO4J}{error}")
+        yield server
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("embedded", marks=pytest.mark.service), pytest.param("neo4j", marks=pytest.mark.service)],
+)
+def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DatabaseServer]:
+    """A database of each engine for a module, empty at its start, used by this process and by those that it starts.
+
+    `database.engine` says which. `database.kill()` is `kill -9` of its server and `database.bring_back()` starts it
+    again on the same data at the same address; on Neo4j nothing answers in between, while any command starts the
+    embedded one by itself. A test that kills has to bring back.
+    """
+    if request.param == "embedded":
+        request.getfixturevalue("home")
+        yield EmbeddedServer()
+        return
+    server: Neo4jServer = request.getfixturevalue("neo4j_for_tests")
+    home = tmp_path_factory.mktemp("home-beside-neo4j")
+    with _environment(AUTOCONTEXT_HOME=str(home), **server.environment):
+        kept = _forget_instances() if server.container is not None else _instances()
+        yield server
+        _forget_instances(kept)
 
 
 @pytest.fixture
@@ -83,6 +118,15 @@ def run_cli(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.Complete
     return run
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line about what was not tested because there is no Neo4j."""
+    reports = [report for outcome in ("skipped", "failed", "error") for report in terminalreporter.getreports(outcome)]
+    reasons = [str(report.longrepr) for report in reports]
+    why = Counter(reason.partition(NO_NEO4J)[2].rstrip("')") for reason in reasons if NO_NEO4J in reason)
+    for text, count in why.items():
+        terminalreporter.write_line(f"NOT TESTED on Neo4j: {count} tests ({text})", yellow=True)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
@@ -98,6 +142,35 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     if REQUIRED and report.skipped:
         _fail(report)
     return report
+
+
+@contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    """Only these of all settings that AutoContext reads."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(("NEO4J_", "AUTOCONTEXT_"))]:
+            patch.delenv(name)
+        for name, value in values.items():
+            patch.setenv(name, value)
+        yield
+
+
+def _instances() -> set[str]:
+    from autocontext import open_store
+
+    with open_store() as store:
+        return {record.id for record in store.instances()}
+
+
+def _forget_instances(kept: Iterable[str] = ()) -> set[str]:
+    """Forget all instances but those; says which are left."""
+    from autocontext import open_store
+
+    with open_store() as store:
+        for record in store.instances():
+            if record.id not in kept:
+                store.forget(record.id)
+    return set(kept)
 
 
 def _fail(report: pytest.TestReport | pytest.CollectReport) -> None:

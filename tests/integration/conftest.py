@@ -1,24 +1,20 @@
-"""Databases for the store's contract suite: the embedded engine always, a Neo4j server where there is one.
+"""Databases for the store's contract suite: every test runs on the embedded engine and on a real Neo4j.
 
-NEO4J_TEST_URI (NEO4J_TEST_USERNAME, NEO4J_TEST_PASSWORD, NEO4J_TEST_DATABASE) names a server for tests; they make
-instances of random names in it and delete them.
+Where that Neo4j comes from is in tests/services/databases.py. The tests make instances of random names and delete them.
 """
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from autocontext.config import Settings
-from autocontext.errors import DatabaseError
 from autocontext.graph import embedded
-from autocontext.graph.endpoint import Endpoint, Login
+from autocontext.graph.endpoint import Endpoint
 from autocontext.graph.store import GraphStore, endpoint_of
 from autocontext.types import Edit, Fact, Iteration, Observation, Spec, State, Step, Todo, Triplet
 
@@ -82,11 +78,14 @@ class Book:
         return self.store.register(self.id, spec, self.start())
 
 
-@pytest.fixture(scope="session", params=[pytest.param("embedded", marks=pytest.mark.service), "neo4j"])
+@pytest.fixture(
+    scope="session",
+    params=[pytest.param("embedded", marks=pytest.mark.service), pytest.param("neo4j", marks=pytest.mark.service)],
+)
 def endpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """A database of each engine. A Neo4j server for tests is not required anywhere yet, so its skip never fails."""
+    """A database of each engine."""
     if request.param == "neo4j":
-        yield _neo4j()
+        yield request.getfixturevalue("neo4j_for_tests").endpoint
         return
     pytest.importorskip("arcadedb_embedded", reason="the embedded engine is not installed")
     settings = Settings(neo4j_uri=None, home=tmp_path_factory.mktemp("database"), embedded_idle_seconds=120)
@@ -124,18 +123,3 @@ def book(books: Any) -> Book:
     """One new instance."""
     found: Book = books()
     return found
-
-
-def _neo4j() -> Endpoint:
-    uri = os.environ.get("NEO4J_TEST_URI")
-    if not uri:
-        pytest.skip("NEO4J_TEST_URI is not set")
-    login = Login(
-        os.environ.get("NEO4J_TEST_USERNAME", "neo4j"), SecretStr(os.environ.get("NEO4J_TEST_PASSWORD", "neo4j"))
-    )
-    endpoint = Endpoint("neo4j", uri, os.environ.get("NEO4J_TEST_DATABASE", "neo4j"), login)
-    try:
-        GraphStore(endpoint).close()
-    except DatabaseError as error:
-        pytest.skip(f"no Neo4j for tests: {error}")
-    return endpoint

@@ -122,7 +122,7 @@ def test_a_store_opened_for_reading_reads_and_does_not_write(book: Book, endpoin
         with pytest.raises(DatabaseError, match="opened for reading only"):
             reading.finish(book.id, "steps")
         with pytest.raises(DatabaseError, match="refused"):
-            reading._connection.run("finish", id=book.id, reason="steps")
+            reading._connection.run("finish", id=book.id, reason="steps", why="", usage="{}")
     assert book.store.instance(book.id).stopped_because is None
 
 
