@@ -18,6 +18,7 @@
     ├── InstanceMismatch             the id belongs to another environment or another game
     ├── InstanceBusy                 another process holds the instance's lease
     ├── LeaseLost                    this process held it, and another one took it
+    ├── ImportFailed                 a file is no export of an instance, or cannot be imported under that name
     ├── UnknownFact                  no fact of the instance answers to that reference
     └── InvalidEdit                  a triplet breaks a rule of the data model
 
@@ -97,6 +98,10 @@ class InstanceBusy(AutoContextError):
 
 class LeaseLost(AutoContextError):
     """This process held the instance's lease, gave no sign of life for too long, and another one took it."""
+
+
+class ImportFailed(AutoContextError):
+    """A file is no export of an instance, is broken, or its instance is there already; nothing was stored."""
 
 
 class UnknownFact(AutoContextError):

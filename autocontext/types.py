@@ -301,7 +301,12 @@ def fact_id(scope: str, triplet: Triplet, naming: Naming = "folded") -> str:
     """Id of a fact: its subject's id plus a hash of predicate and object, so that reads by id are anchored."""
     subject = entity_id(scope, triplet.subject, naming=naming)
     target = entity_id(scope, triplet.object, value=triplet.object_is_value, naming=naming)
-    return f"{subject}-{_digest(normalise(triplet.predicate), target, size=8)}"
+    return fact_id_between(subject, triplet.predicate, target)
+
+
+def fact_id_between(subject_id: str, predicate: str, object_id: str) -> str:
+    """The same, where the ids of both ends are known."""
+    return f"{subject_id}-{_digest(normalise(predicate), object_id, size=8)}"
 
 
 def _digest(*parts: str, size: int) -> str:

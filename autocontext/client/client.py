@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -88,3 +88,11 @@ class ContextClient:
             QueryError: it is wrong, or was stopped at its time limit (seconds).
         """
         return self._store.query(cypher, dict(parameters or {}), limit=limit, timeout=timeout)
+    def export(self, instance_id: str, *, canonical: bool = False) -> Iterator[str]:
+        """An instance as lines of JSON: all of it, to be imported elsewhere, or `canonical`, to be compared.
+
+        Raises:
+            UnknownInstance: there is none of that id; the message names the nearest.
+        """
+        return self._store.export(instance_id, canonical=canonical)
+

@@ -9,7 +9,7 @@ without changing anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -51,7 +51,7 @@ class Inconsistent(DatabaseError):
 class Transaction:
     """Runs named queries in one transaction."""
 
-    def __init__(self, inner: neo4j.ManagedTransaction) -> None:
+    def __init__(self, inner: neo4j.ManagedTransaction | neo4j.Transaction) -> None:
         self._inner = inner
 
     def run(self, name: str, **parameters: Any) -> list[Row]:
@@ -60,6 +60,12 @@ class Transaction:
         if missing := found.parameters ^ parameters.keys():
             raise TypeError(f"{found.where}: '{name}' was called with other parameters than it declares: {missing}")
         return [record.data() for record in self._inner.run(found.text, parameters)]
+
+    def stream(self, name: str, **parameters: Any) -> Iterator[Row]:
+        """As `run`, one row after the other: of as many as memory may not hold. To be read to its end."""
+        found = query(name)
+        for record in self._inner.run(found.text, parameters):
+            yield record.data()
 
     def write_rows(self, name: str, rows: Sequence[Mapping[str, Any]], **parameters: Any) -> int:
         """Runs a query that takes `$rows`, in batches; returns the sum of what it says was `written`."""
@@ -119,6 +125,16 @@ class Connection:
         """Runs `work` in one reading transaction."""
         with translated(self.endpoint), self.session(default_access_mode=neo4j.READ_ACCESS) as session:
             return session.execute_read(lambda inner: work(Transaction(inner)))
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """One reading transaction that is not tried again: for what is too long to be."""
+        with (
+            translated(self.endpoint),
+            self.session(default_access_mode=neo4j.READ_ACCESS) as session,
+            session.begin_transaction() as inner,
+        ):
+            yield Transaction(inner)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Runs `work` in one transaction; it may be run again, so it must not do anything else."""
@@ -182,7 +198,7 @@ def one_line(error: Exception) -> str:
     return " ".join(text.split())[:500]
 
 
-def batches(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def batches(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """The rows in parts of at most 500, and of no more text than a Bolt message may hold."""
     batch: list[dict[str, Any]] = []
     size = 0

@@ -57,6 +57,19 @@ def instance_row(instance_id: str, spec: Spec) -> dict[str, Any]:
 
 def record_of(stored: Mapping[str, Any]) -> InstanceRecord:
     """An Instance node's properties as a record."""
+def row_of(record: InstanceRecord) -> dict[str, Any]:
+    """A record as the properties of a node: the reverse of `record_of`, but for the lease."""
+    row = record.model_dump(exclude={"lease", "settings", "learned", "closing_usage"}, exclude_none=True)
+    return {
+        **row,
+        "scope": record.id,
+        "schema_version": VERSION,
+        "settings": json_of(record.settings),
+        "learned": learned_json(record.learned),
+        "closing_usage": json_of(record.closing_usage),
+    }
+
+
     fields = {name: stored[name] for name in InstanceRecord.model_fields if stored.get(name) is not None}
     fields["settings"] = json.loads(stored["settings"])
     fields["learned"] = json.loads(stored["learned"])

@@ -9,8 +9,9 @@ from __future__ import annotations
 import difflib
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import fsum
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -26,6 +27,8 @@ from autocontext.graph.connection import BATCH_ROWS, Connection, Transaction
 from autocontext.graph.endpoint import Endpoint, Login
 from autocontext.graph.leases import HeldLease
 from autocontext.graph.reading import QueryResult as QueryResult
+from autocontext.graph.spool import Spool
+from autocontext.graph.transfer import export, load
 from autocontext.types import Fact, InstanceRecord, Iteration, Lease, Revealed, Spec, State, Step, StopReason, Todo
 
 T = TypeVar("T")
@@ -123,6 +126,8 @@ class GraphStore:
 
         def work(transaction: Transaction) -> InstanceRecord:
             rows = transaction.run("instance", id=instance_id)
+            if rows and rows[0]["instance"]["applied_iteration"] < 0:
+                return instances.record_of(rows[0]["instance"])
             if rows:
                 return instances.same_instance(instances.record_of(rows[0]["instance"]), spec)
             transaction.run("create_instance", instance=instance, state=state, step=step, scope=instance_id)
@@ -369,11 +374,44 @@ class GraphStore:
             UnknownInstance: there is no such instance.
         """
 
-        def work(transaction: Transaction) -> list[dict[str, Any]]:
-            record = self._instance(transaction, instance_id)
-            return canonical_form.rows(transaction, record)
+        with Spool() as spool:
 
-        return self._connection.read(work)
+            def work(transaction: Transaction) -> InstanceRecord:
+                spool.clear()
+                record = self._instance(transaction, instance_id)
+                canonical_form.read(transaction, instance_id, spool)
+                return record
+
+            return list(canonical_form.rows(self._connection.read(work), spool))
+
+    # --- files ----------------------------------------------------------------------------------------
+
+    def export(self, instance_id: str, *, canonical: bool = False) -> Iterator[str]:
+        """The instance as lines of a file, without newlines; see `autocontext.graph.transfer`.
+
+        Args:
+            canonical: what `canonical` gives, for comparing; it cannot be imported.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+            DatabaseError: it is written to all the time, so no state of it can be read.
+        """
+        return export.lines(self._connection, lambda: self.instance(instance_id), as_canonical=canonical)
+
+    def load(self, path: Path | None, instance_id: str | None = None) -> InstanceRecord:
+        """Store an exported instance, all of it or nothing. The whole file is checked before.
+
+        Args:
+            path: of the file; None: standard input.
+            instance_id: the name to store it under; default: the one that it had.
+
+        Raises:
+            ImportFailed: the file is no whole export, or there is an instance of that name.
+            UsageError: this is no name for an instance.
+            InstanceBusy: another process makes an instance of that name at this moment.
+        """
+        self._writable()
+        return self.instance(load.load(self._connection, path, instance_id, self.forget).id)
 
     # --- users' Cypher --------------------------------------------------------------------------------
 
