@@ -25,6 +25,7 @@ from neo4j.exceptions import (
 )
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from autocontext import __version__
 from autocontext.errors import ConfigError, DatabaseDown, DatabaseError, DatabaseUnavailable, QueryError
 from autocontext.graph.endpoint import Endpoint, Login
 from autocontext.graph.engines import EngineTraits, traits
@@ -79,23 +80,27 @@ class Transaction:
 class Connection:
     """A driver for one login of one database."""
 
-    def __init__(self, endpoint: Endpoint, login: Login) -> None:
+    def __init__(self, endpoint: Endpoint, login: Login, *, read_only: bool = False) -> None:
         """Does not connect yet.
+
+        Args:
+            read_only: writes are refused by the server, where it keeps apart reading and writing (see `EngineTraits`).
 
         Raises:
             ConfigError: the address is none.
         """
         self.engine: EngineTraits = traits(endpoint.engine)
         self.endpoint = endpoint
+        self.read_only = read_only
         try:
             self.driver = neo4j.GraphDatabase.driver(
                 endpoint.uri,
                 auth=(login.username, login.password.get_secret_value()),
-                user_agent="autocontext",
+                user_agent=f"autocontext/{__version__}",
                 connection_timeout=10,
                 max_transaction_retry_time=self.engine.retry_seconds,
                 initial_retry_delay=0.05,
-                notifications_min_severity="OFF",
+                notifications_min_severity="OFF",  # a test looks at those of every query, where they can be acted upon
             )
         except (DriverError, ValueError) as error:
             raise ConfigError(
@@ -148,7 +153,8 @@ class Connection:
         with translated(self.endpoint), self.session() as session:
             for attempt in again:
                 with attempt:
-                    return session.execute_write(limited(lambda inner: work(Transaction(inner))))
+                    execute = session.execute_read if self.read_only else session.execute_write
+                    return execute(limited(lambda inner: work(Transaction(inner))))
         raise AssertionError("tenacity gives up by raising")
 
     def run(self, name: str, **parameters: Any) -> list[Row]:

@@ -449,7 +449,7 @@ class GraphStore:
 
     def _connect(self) -> Connection:
         login = self.endpoint.reader if self.read_only and self.endpoint.reader else self.endpoint.writer
-        connection = Connection(self.endpoint, login)
+        connection = Connection(self.endpoint, login, read_only=self.read_only)
         try:
             connection.check()
             schema.ensure(connection, read_only=self.read_only)
