@@ -52,6 +52,26 @@ WHERE size([n IN fact.added WHERE n <= $as_of]) > size([n IN fact.retired WHERE 
 RETURN properties(fact) AS fact, subject.name AS subject, object.name AS object, object.value AS object_is_value,
        subject.key AS subject_key, object.key AS object_key
 
+// name: entity_facts
+// What is true now of one entity, as subject or as object.
+// $id: string
+MATCH (entity:Entity {id: $id})-[fact:FACT]-(:Entity)
+WHERE fact.live
+WITH DISTINCT fact
+WITH fact, startNode(fact) AS subject, endNode(fact) AS object
+RETURN properties(fact) AS fact, subject.name AS subject, object.name AS object, object.value AS object_is_value,
+       subject.key AS subject_key, object.key AS object_key
+
+// name: entity_facts_as_of
+// What was true of it at the end of an iteration.
+// $id: string  $as_of: integer
+MATCH (entity:Entity {id: $id})-[fact:FACT]-(:Entity)
+WHERE size([n IN fact.added WHERE n <= $as_of]) > size([n IN fact.retired WHERE n <= $as_of])
+WITH DISTINCT fact
+WITH fact, startNode(fact) AS subject, endNode(fact) AS object
+RETURN properties(fact) AS fact, subject.name AS subject, object.name AS object, object.value AS object_is_value,
+       subject.key AS subject_key, object.key AS object_key
+
 // name: entities
 // Entities and values of an instance.
 // $scope: string

@@ -63,6 +63,10 @@ class ContextClient:
         """
         return self._store.fact(instance_id, reference)
 
+    def entity_facts(self, instance_id: str, name: str, *, as_of: int | None = None) -> list[Fact]:
+        """What is true of one entity, as subject or as object, in a stable order; nothing of a name that is unknown."""
+        return self._store.entity_facts(instance_id, name, as_of)
+
     def evidence(self, instance_id: str, reference: str) -> list[Step]:
         """The steps that prove a fact: action and observation of each."""
         return self._store.evidence(instance_id, reference)

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Sequence
 
 from autocontext.errors import UnknownFact
 from autocontext.types import Fact, normalise
+
+_FULL = re.compile(r"[0-9a-f]{32}-[0-9a-f]{16}")
+
+
+def is_full_id(reference: str) -> bool:
+    """Is it the whole id of a fact? Then only its subject's facts need to be looked at."""
+    return _FULL.fullmatch(reference) is not None
 
 
 def pick(facts: Sequence[Fact], reference: str, instance_id: str) -> Fact:

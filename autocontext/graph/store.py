@@ -29,7 +29,19 @@ from autocontext.graph.leases import HeldLease
 from autocontext.graph.reading import QueryResult as QueryResult
 from autocontext.graph.spool import Spool
 from autocontext.graph.transfer import export, load
-from autocontext.types import Fact, InstanceRecord, Iteration, Lease, Revealed, Spec, State, Step, StopReason, Todo
+from autocontext.types import (
+    Fact,
+    InstanceRecord,
+    Iteration,
+    Lease,
+    Revealed,
+    Spec,
+    State,
+    Step,
+    StopReason,
+    Todo,
+    entity_id,
+)
 
 T = TypeVar("T")
 
@@ -322,15 +334,34 @@ class GraphStore:
                 lambda transaction: rules.facts_in_order(transaction.run("live_facts", scope=instance_id)),
             )
         if as_of < 0:
-            raise UsageError(f"there is no iteration {as_of}; iterations are counted from 1, 0 is the start.")
+            raise _no_iteration(as_of)
 
         def work(transaction: Transaction) -> list[Fact]:
             if as_of >= self._instance(transaction, instance_id).applied_iteration:
                 return rules.facts_in_order(transaction.run("live_facts", scope=instance_id))
             rows = transaction.run("facts_as_of", scope=instance_id, as_of=as_of)
-            last = transaction.run("last_step_of_iteration", id=forest.iteration_id(instance_id, as_of))
-            last_step = last[0]["last_step"] if last else 0
-            return [rules.as_of(fact, as_of, last_step) for fact in rules.facts_in_order(rows)]
+            return _as_of(transaction, instance_id, rows, as_of)
+
+        return self._connection.read(work)
+
+    def entity_facts(self, instance_id: str, name: str, as_of: int | None = None) -> list[Fact]:
+        """What is true of one entity, as subject or as object, now or at the end of an iteration; in a fixed order.
+        Nothing else of the instance is read. Nothing is true of a name that is not known.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+            UsageError: `as_of` is negative.
+        """
+        if as_of is not None and as_of < 0:
+            raise _no_iteration(as_of)
+
+        def work(transaction: Transaction) -> list[Fact]:
+            record = self._instance(transaction, instance_id)
+            entity = entity_id(instance_id, name, naming=record.naming)
+            if as_of is None or as_of >= record.applied_iteration:
+                return rules.facts_in_order(transaction.run("entity_facts", id=entity))
+            rows = transaction.run("entity_facts_as_of", id=entity, as_of=as_of)
+            return _as_of(transaction, instance_id, rows, as_of) if rows else []
 
         return self._connection.read(work)
 
@@ -352,7 +383,13 @@ class GraphStore:
             UnknownInstance: there is no such instance.
             UnknownFact: nothing, or more than one, answers to that; the message names the nearest.
         """
-        return references.pick(self.all_facts(instance_id), reference, instance_id)
+        if not references.is_full_id(reference):
+            return references.pick(self.all_facts(instance_id), reference, instance_id)
+        row = {"id": reference, "subject": reference.partition("-")[0]}
+        found = self._read_of(instance_id, lambda transaction: transaction.run("touched_facts", rows=[row]))
+        return references.pick(
+            [rules.fact_of(row) for row in found if row["fact"]["scope"] == instance_id], reference, instance_id
+        )
 
     def evidence(self, instance_id: str, fact_id: str, *, retired: bool = False) -> list[Step]:
         """The steps that show a fact, in order; with `retired`, those that show that it is no more.
@@ -512,6 +549,17 @@ def endpoint_of(settings: Settings) -> Endpoint:
 
 
 def _iterations(transaction: Transaction, scope: str) -> list[dict[str, Any]]:
+def _no_iteration(n: int) -> UsageError:
+    return UsageError(f"there is no iteration {n}; iterations are counted from 1, 0 is the start.")
+
+
+def _as_of(transaction: Transaction, scope: str, rows: list[dict[str, Any]], n: int) -> list[Fact]:
+    """Facts with their history up to the end of an iteration."""
+    last = transaction.run("last_step_of_iteration", id=forest.iteration_id(scope, n))
+    last_step = last[0]["last_step"] if last else 0
+    return [rules.as_of(fact, n, last_step) for fact in rules.facts_in_order(rows)]
+
+
     rows = [dict(row["iteration"]) for row in transaction.run("iterations", scope=scope)]
     for row in rows:
         for name in ("strategies", "usage", "rejected_paths", "rejected_edits"):

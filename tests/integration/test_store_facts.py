@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autocontext.errors import InvalidEdit, UnknownFact, UsageError
+from autocontext.errors import InvalidEdit, UnknownFact, UnknownInstance, UsageError
+from autocontext.graph.store import GraphStore
 from autocontext.types import Edit, Spec, Triplet
 
 from .conftest import Book, edit
@@ -235,3 +236,40 @@ def test_before_the_start_there_is_no_iteration(book: Book) -> None:
 def test_many_facts_of_one_iteration_are_written_in_batches(book: Book) -> None:
     book.commit(*(edit("add", (f"thing {n}", "in", "room"), (1,)) for n in range(1203)))
     assert len(book.facts()) == 1203
+
+
+def test_one_entity_is_read_by_itself(book: Book) -> None:
+    book.add("Kitchen", "leads east to", "hall")
+    book.add("door", "in", "kitchen")
+    book.add("kitchen", "next to", "kitchen")
+    book.add("hall", "is", "dark")
+    book.remove("door", "in", "kitchen")
+
+    def texts(name: str, as_of: int | None = None) -> list[str]:
+        found = book.store.entity_facts(book.id, name, as_of)
+        assert found == [fact for fact in book.facts(as_of) if fact in found]
+        return [f"{fact.subject} {fact.predicate} {fact.object}" for fact in found]
+
+    now = ["Kitchen leads east to hall", "Kitchen next to Kitchen"]
+    assert texts(" KITCHEN ") == now == texts("kitchen", 5) == texts("kitchen", 99)
+    assert texts("kitchen", 4) == ["door in Kitchen", *now]
+    assert texts("kitchen", 2) == ["door in Kitchen", "Kitchen leads east to hall"]
+    assert texts("hall", 3) == ["Kitchen leads east to hall"]
+    assert texts("kitchen", 0) == texts("attic") == texts("attic", 2) == []
+    with pytest.raises(UsageError, match="there is no iteration -1"):
+        texts("kitchen", -1)
+    with pytest.raises(UnknownInstance):
+        book.store.entity_facts(book.id + "x", "kitchen")
+
+
+def test_a_fact_by_its_whole_id_is_read_by_itself(books: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    book, other = books(), books()
+    fact = book.add("door", "is", "locked")
+    monkeypatch.setattr(GraphStore, "all_facts", lambda self, instance_id: pytest.fail("all facts were read"))
+    assert book.store.fact(book.id, fact.id) == fact
+    assert [step.number for step in book.store.evidence(book.id, fact.id)] == [1]
+    for wrong in (f"{fact.id[:-1]}{'0' if fact.id[-1] != '0' else '1'}", f"{'0' * 32}-{'0' * 16}"):
+        with pytest.raises(UnknownFact, match=f"no fact of '{book.id}' answers to '{wrong}'"):
+            book.store.fact(book.id, wrong)
+    with pytest.raises(UnknownFact):
+        book.store.fact(other.id, fact.id)
