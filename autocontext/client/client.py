@@ -82,6 +82,14 @@ class ContextClient:
         states, todos = self._store.load_forest(instance_id)
         return render_forest(states, todos, max_tokens=max_tokens)
 
+    def export(self, instance_id: str, *, canonical: bool = False) -> Iterator[str]:
+        """An instance as lines of JSON: all of it, to be imported elsewhere, or `canonical`, to be compared.
+
+        Raises:
+            UnknownInstance: there is none of that id; the message names the nearest.
+        """
+        return self._store.export(instance_id, canonical=canonical)
+
     def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
     ) -> QueryResult:
@@ -92,11 +100,3 @@ class ContextClient:
             QueryError: it is wrong, or was stopped at its time limit (seconds).
         """
         return self._store.query(cypher, dict(parameters or {}), limit=limit, timeout=timeout)
-    def export(self, instance_id: str, *, canonical: bool = False) -> Iterator[str]:
-        """An instance as lines of JSON: all of it, to be imported elsewhere, or `canonical`, to be compared.
-
-        Raises:
-            UnknownInstance: there is none of that id; the message names the nearest.
-        """
-        return self._store.export(instance_id, canonical=canonical)
-

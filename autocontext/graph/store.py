@@ -548,7 +548,6 @@ def endpoint_of(settings: Settings) -> Endpoint:
     return Endpoint("neo4j", settings.neo4j_uri, settings.neo4j_database, login)
 
 
-def _iterations(transaction: Transaction, scope: str) -> list[dict[str, Any]]:
 def _no_iteration(n: int) -> UsageError:
     return UsageError(f"there is no iteration {n}; iterations are counted from 1, 0 is the start.")
 
@@ -560,6 +559,7 @@ def _as_of(transaction: Transaction, scope: str, rows: list[dict[str, Any]], n: 
     return [rules.as_of(fact, n, last_step) for fact in rules.facts_in_order(rows)]
 
 
+def _iterations(transaction: Transaction, scope: str) -> list[dict[str, Any]]:
     rows = [dict(row["iteration"]) for row in transaction.run("iterations", scope=scope)]
     for row in rows:
         for name in ("strategies", "usage", "rejected_paths", "rejected_edits"):
