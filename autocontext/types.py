@@ -231,10 +231,16 @@ class Iteration(Data):
     steps_used: int = Field(default=0, description="Steps of the whole exploration so far, this iteration included.")
     replayed: int = Field(default=0, description="Steps replayed only to restore, so far.")
     because: str = Field(default="", description="A person's reason, where a person made the edits.")
+    idle: int = Field(default=0, description="Iterations of exploration in a row up to here that brought nothing new.")
     failures: tuple[Failure, ...] = Field(default=(), description="Replies of models that could not be used.")
     usage: dict[str, int] = Field(
         default_factory=dict, description="`ROLE.calls`, `ROLE.input_tokens` ...; empty without a model."
     )
+
+    @property
+    def explored(self) -> bool:
+        """Is it a turn of the exploration, neither a person's correction nor something ingested?"""
+        return not (self.because or self.episodes)
 
 
 class Lease(Data):
@@ -267,6 +273,8 @@ class InstanceRecord(Data):
     replayed: int = 0
     last_step: int = Field(default=0, description="Number of the newest step, explored or ingested.")
     applied_iteration: int = 0
+    explored_iterations: int = Field(default=0, description="Those of them that are turns of the exploration.")
+    idle: int = Field(default=0, description="Of these, how many in a row up to now brought nothing new.")
     schema_version: int = 0
     created_at: int = Field(default=0, description="Epoch milliseconds.")
     settings: dict[str, str] = Field(default_factory=dict, description="Planner, seed, rules ... of the exploration.")

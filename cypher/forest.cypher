@@ -79,15 +79,22 @@ RETURN count(template) AS written
 // name: close_iteration!
 // The iteration's own node, and how far the instance is by it. (The embedded engine does not see in a SET what the
 // same SET has written: the values come from the parameter both times.)
-// $instance: string  $iteration: {id, n, ...}  $scope: string
+// $instance: string  $iteration: {id, n, ...}  $explored: integer  $scope: string
 MATCH (instance:Instance {id: $instance})
 CREATE (instance)-[:ITERATION {scope: $scope}]->(iteration:Iteration)
 SET iteration = $iteration,
-    instance.status = 'exploring', instance.applied_iteration = $iteration.n,
+    instance.applied_iteration = $iteration.n, instance.explored_iterations = $explored,
     instance.steps_used = $iteration.steps_used, instance.replayed = $iteration.replayed,
-    instance.last_step = $iteration.last_step
-REMOVE instance.stopped_because, instance.stopped_why
+    instance.last_step = $iteration.last_step, instance.idle = $iteration.idle
 RETURN instance.applied_iteration AS n
+
+// name: mark_exploring!
+// It is being explored (again): why it stopped before is no longer true.
+// $id: string
+MATCH (instance:Instance {id: $id})
+SET instance.status = 'exploring'
+REMOVE instance.stopped_because, instance.stopped_why
+RETURN instance.id AS id
 
 // name: states
 // All states of an instance in the order in which they came to be, each with its own step, if it has one.

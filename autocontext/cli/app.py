@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from autocontext import __version__
-from autocontext.cli import db, explore, games, look, measure, transfer
+from autocontext.cli import correct, db, explore, games, look, measure, transfer
 from autocontext.cli.output import Json, messages, print_json, print_text
 from autocontext.errors import AutoContextError, UsageError
 
@@ -29,6 +29,8 @@ app.command("forest")(look.forest)
 app.command("evidence")(look.evidence)
 app.command("history")(look.history)
 app.command("query")(look.query)
+app.command("assert")(correct.assert_)
+app.command("retire")(correct.retire)
 app.command("export")(transfer.export)
 app.command("import")(transfer.import_)
 app.command("forget")(explore.forget)

@@ -63,8 +63,10 @@ def evidence(instance: InstanceId, fact: FactReference, as_json: Json = False) -
     with open_client() as client:
         found = client.fact(instance, fact)
         steps = client.evidence(instance, found.id)
+        said = [event for event in client.events(instance, found.id) if event.because]
     if as_json:
-        return print_json({"fact": _fact(found), "steps": [step.model_dump(mode="json") for step in steps]})
+        document = {"fact": _fact(found), "steps": [step.model_dump(mode="json") for step in steps]}
+        return print_json(document | {"said": [event.model_dump() for event in said]})
     print_text(f"{found.subject} | {found.predicate} | {found.object}   ({found.kind}, {found.id})")
     for step in steps:
         print_text(f"\nstep {step.number}: {step.action or '(reset)'}\n{step.observation.text}")
@@ -72,17 +74,23 @@ def evidence(instance: InstanceId, fact: FactReference, as_json: Json = False) -
             print_text(step.observation.inventory)
         if offered := [action for action in step.observation.admissible or () if _names(action, found)]:
             print_text(f"possible: {', '.join(offered)}")
+    for event in said:
+        print_text(f"\na person said so: {event.because}   ({event.what} in iteration {event.iteration})")
 
 
 def history(instance: InstanceId, fact: FactReference, as_json: Json = False) -> None:
     """Show when a fact was added and retired."""
     with open_client() as client:
         found = client.fact(instance, fact)
+        events = client.events(instance, found.id)
     if as_json:
-        return print_json({**_fact(found), "live": found.live, "retired_evidence": list(found.retired_evidence)})
+        more = {"live": found.live, "retired_evidence": list(found.retired_evidence)}
+        return print_json({**_fact(found), **more, "events": [event.model_dump() for event in events]})
     print_text(f"{found.subject} | {found.predicate} | {found.object}   ({found.kind}, {found.id})")
-    events = [(n, "added") for n in found.added] + [(n, "retired") for n in found.retired]
-    print_table(("iteration", "event"), sorted(events))
+    print_table(
+        ("iteration", "event", "a person's reason"),
+        [(event.iteration, event.what, event.because or None) for event in events],
+    )
 
 
 def query(

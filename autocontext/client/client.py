@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from autocontext.client.forest import render_forest
 from autocontext.config import Settings
 from autocontext.graph.store import GraphStore, QueryResult
-from autocontext.types import Fact, InstanceRecord, Step
+from autocontext.types import Data, Fact, InstanceRecord, Step
+
+
+class Event(Data):
+    """Something that happened to a fact in an iteration; `because` is a person's reason, if a person did it."""
+
+    iteration: int
+    what: Literal["added", "retired", "confirmed"]
+    because: str = ""
 
 
 def open_client(settings: Settings | None = None) -> ContextClient:
@@ -70,6 +78,21 @@ class ContextClient:
     def evidence(self, instance_id: str, reference: str) -> list[Step]:
         """The steps that prove a fact: action and observation of each."""
         return self._store.evidence(instance_id, reference)
+
+    def events(self, instance_id: str, reference: str) -> list[Event]:
+        """What happened to a fact, in order: when it was added and retired, and what people said about it.
+
+        Raises:
+            UnknownFact: none answers to the reference, or more than one.
+        """
+        fact = self._store.fact(instance_id, reference)
+        reasons = {
+            turn["n"]: turn["because"] for turn in self._store.iterations(instance_id) if fact.id in turn["fact_ids"]
+        }
+        found: list[tuple[int, Literal["added", "retired", "confirmed"]]] = [(n, "added") for n in fact.added]
+        found += [(n, "retired") for n in fact.retired]
+        found += [(n, "confirmed") for n in reasons.keys() - {n for n, _ in found}]
+        return [Event(iteration=n, what=what, because=reasons.get(n, "")) for n, what in sorted(found)]
 
     def steps(self, instance_id: str) -> list[Step]:
         """All steps of the exploration, the reset's step 0 first."""

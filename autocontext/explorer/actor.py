@@ -34,7 +34,7 @@ class ActionActor:
             result = self.playing.step(action)
             refused = result.refused or forest.reader.refused(result.observation)
             step = Step(
-                number=forest.steps_used + 1,
+                number=forest.last_step + 1,
                 action=action,
                 observation=result.observation,
                 terminated=result.terminated,

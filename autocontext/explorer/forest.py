@@ -78,6 +78,11 @@ class Forest:
     keep_templates: bool = True
     """Whether what classes revealed is written for other instances to learn from."""
     iterations: int = 0
+    """Number of the newest iteration, whoever made it."""
+    explored: int = 0
+    """Iterations of exploration; a person's corrections and what was ingested are none."""
+    last_step: int = 0
+    """Number of the newest step; those that were ingested belong to no node here."""
     steps_used: int = 0
     replayed: int = 0
     idle: int = 0
@@ -145,6 +150,7 @@ class Forest:
     ) -> Iteration:
         """Put together what the next transaction has to hold, and count it."""
         self.iterations += 1
+        self.explored += 1
         self.todos.update((todo.id, todo) for todo in todos)  # now with their key results
         self.idle = 0 if reading.fresh else self.idle + 1
         touched, self._touched = self._touched, set()
@@ -160,6 +166,7 @@ class Forest:
             templates={name: self.classes[name] for name in sorted(touched)} if self.keep_templates else {},
             steps_used=self.steps_used,
             replayed=self.replayed,
+            idle=self.idle,
         )
 
     def mark_diverged_at(self, node_id: str, divergence: Diverged) -> None:
@@ -205,6 +212,7 @@ class Forest:
         self.nodes[node.id] = node
         for step in node.todo.steps if node.todo else node.path:
             self._step_nodes[step.number] = node.id
+            self.last_step = max(self.last_step, step.number)
 
     def _count(self, todo: Todo, found: Revealed) -> None:
         name = self.reader.action_class(todo.text)
@@ -233,9 +241,14 @@ def load_forest(
                 first[name] = min(first.get(name, fact.evidence[0]), *fact.evidence)
     names = Counter(first.values())
     forest = Forest(
-        reader, keep_templates=keep_templates, iterations=record.applied_iteration, replayed=record.replayed
+        reader,
+        keep_templates=keep_templates,
+        iterations=record.applied_iteration,
+        explored=record.explored_iterations,
+        last_step=record.last_step,
+        replayed=record.replayed,
+        idle=record.idle,
     )
-    forest.idle = record.applied_iteration - max((n for fact in facts for n in fact.added), default=0)
     waiting = {state.promoted_from: state for state in states if state.promoted_from}
     for state in states:
         if state.step is not None:

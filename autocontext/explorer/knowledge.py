@@ -28,17 +28,26 @@ class Knowledge:
     entities: set[str] = field(default_factory=set)
     said: dict[tuple[str, str], str] = field(default_factory=dict)
     """(subject, predicate) of the live facts, normalised -> one object that was said."""
+    withdrawn: set[Key] = field(default_factory=set)
+    """Facts that a person retired: they stay retired, whatever is seen."""
+    _shown: set[str] = field(default_factory=set)
+    """Entities that a step has shown; a person may name others."""
 
     @classmethod
     def load(cls, facts: Iterable[Fact], naming: Naming) -> Knowledge:
-        """From stored facts; retired ones count only for the names they brought."""
+        """From stored facts; retired ones count only for the names they brought, and for a person's word."""
         knowledge = cls(naming)
         for fact in facts:
             if fact.live:
                 edit = Edit(triplet=fact.triplet, kind=fact.kind, evidence=fact.evidence)
                 knowledge.apply(edit)
-            else:
-                knowledge.entities |= knowledge.names(fact.triplet)
+                continue
+            names = knowledge.names(fact.triplet)
+            knowledge.entities |= names
+            if fact.evidence:
+                knowledge._shown |= names
+            if fact.kind == "person":
+                knowledge.withdrawn.add(knowledge.key(fact.triplet))
         return knowledge
 
     def key(self, triplet: Triplet) -> Key:
@@ -51,22 +60,40 @@ class Knowledge:
         """Normalised names of the entities in a triplet; a value is none."""
         return {normalise(name, self.naming) for name in triplet.entities}
 
-    def apply(self, edit: Edit) -> set[str]:
-        """Add, add evidence or remove; returns the names that are new by it."""
+    def word_against(self, edit: Edit) -> str:
+        """What a person said that forbids an edit of another kind; '': nothing. The store keeps the same rule."""
         key = self.key(edit.triplet)
+        if edit.op == "add":
+            return "a person retired this fact" if key in self.withdrawn else ""
+        known = self.facts.get(key)
+        return "a person asserted this fact" if known is not None and known.kind == "person" else ""
+
+    def apply(self, edit: Edit) -> set[str]:
+        """Add, add evidence or remove; returns the names that no step had shown before.
+
+        An edit that a person's word forbids changes nothing.
+        """
+        key = self.key(edit.triplet)
+        personal = edit.kind == "person"
+        if not personal and self.word_against(edit):
+            return set()
         if edit.op == "remove":
-            self.facts.pop(key, None)
+            if self.facts.pop(key, None) is not None and personal:
+                self.withdrawn.add(key)
             self.said = {found[:2]: known.triplet.object for found, known in self.facts.items()}
             return set()
+        self.withdrawn.discard(key)
         old = self.facts.get(key)
         kind, evidence = edit.kind, set(edit.evidence)
         if old is not None:
-            kind = edit.kind if old.kind == "inferred" else old.kind
+            kind = edit.kind if personal or old.kind == "inferred" else old.kind
             evidence |= set(old.evidence)
         self.facts[key] = Known(old.triplet if old else edit.triplet, kind, tuple(sorted(evidence)))
         self.said[key[:2]] = edit.triplet.object
-        new = self.names(edit.triplet) - self.entities
-        self.entities |= new
+        names = self.names(edit.triplet)
+        self.entities |= names
+        new = names - self._shown if evidence else set()
+        self._shown |= new
         return new
 
     def says(self, subject: str, predicate: str) -> str | None:
@@ -77,5 +104,9 @@ class Knowledge:
         return [known.triplet for known in self.facts.values()]
 
     def proven(self) -> list[tuple[Triplet, Sequence[int]]]:
-        """Live facts that are not themselves inferred, with their evidence."""
-        return [(known.triplet, known.evidence) for known in self.facts.values() if known.kind != "inferred"]
+        """Live facts that steps show and that are not themselves inferred, with their evidence."""
+        return [
+            (known.triplet, known.evidence)
+            for known in self.facts.values()
+            if known.kind != "inferred" and known.evidence
+        ]

@@ -33,7 +33,7 @@ class BudgetStop:
             return "interrupted"
         if forest.steps_used >= budget.steps:
             return "steps"
-        if budget.iterations is not None and forest.iterations >= budget.iterations:
+        if budget.iterations is not None and forest.explored >= budget.iterations:
             return "iterations"
         if budget.seconds is not None and time.monotonic() - self.started >= budget.seconds:
             return "time"

@@ -12,7 +12,7 @@ from autocontext.errors import DatabaseError, InvalidEdit, UnknownInstance
 from autocontext.graph import facts as rules
 from autocontext.graph import forest, leases
 from autocontext.graph.connection import Inconsistent, Transaction
-from autocontext.types import Fact, Iteration, Lease, Naming, entity_id
+from autocontext.types import Fact, Iteration, Lease, Naming, entity_id, fact_id
 
 
 def digest(iteration: Iteration) -> str:
@@ -79,12 +79,16 @@ def apply_iteration(
         for name, revealed in sorted(iteration.templates.items())
     ]
     transaction.write_rows("upsert_templates", templates, instance=scope, scope=scope)
+    corrected = sorted({fact_id(scope, edit.triplet, naming) for edit in iteration.edits}) if iteration.because else []
     transaction.run(
         "close_iteration",
         instance=scope,
         scope=scope,
-        iteration=_iteration_row(scope, iteration, new_last, counts, fingerprint, now),
+        iteration=_iteration_row(scope, iteration, new_last, counts, corrected, fingerprint, now),
+        explored=(stored.get("explored_iterations") or 0) + iteration.explored,
     )
+    if iteration.explored and (stored["status"] != "exploring" or stored.get("stopped_because")):
+        transaction.run("mark_exploring", id=scope)
 
 
 def _must_be_the_same(transaction: Transaction, scope: str, iteration: Iteration) -> None:
@@ -159,7 +163,13 @@ def _all_written(written: int, rows: list[dict[str, Any]], what: str) -> None:
 
 
 def _iteration_row(
-    scope: str, iteration: Iteration, last_step: int, counts: dict[str, int], fingerprint: str, now: int
+    scope: str,
+    iteration: Iteration,
+    last_step: int,
+    counts: dict[str, int],
+    corrected: list[str],
+    fingerprint: str,
+    now: int,
 ) -> dict[str, Any]:
     """The properties of an Iteration node; what has a structure of its own is JSON."""
     return {
@@ -172,6 +182,9 @@ def _iteration_row(
         "todos": len(iteration.todos),
         "promoted": len(iteration.promoted),
         **counts,
+        "idle": iteration.idle,
+        "because": iteration.because,
+        "fact_ids": corrected,
         "strategies": _json(Counter(todo.strategy for todo in iteration.todos)),
         "usage": _json(iteration.usage),
         "rejected_paths": _json([rejected.model_dump(mode="json") for rejected in iteration.rejected_paths]),

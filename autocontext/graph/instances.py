@@ -47,6 +47,8 @@ def instance_row(instance_id: str, spec: Spec) -> dict[str, Any]:
         "steps_used": 0,
         "replayed": 0,
         "applied_iteration": 0,
+        "explored_iterations": 0,
+        "idle": 0,
         "last_step": 0,
         "schema_version": VERSION,
         "created_at": now(),
@@ -55,8 +57,6 @@ def instance_row(instance_id: str, spec: Spec) -> dict[str, Any]:
     }
 
 
-def record_of(stored: Mapping[str, Any]) -> InstanceRecord:
-    """An Instance node's properties as a record."""
 def row_of(record: InstanceRecord) -> dict[str, Any]:
     """A record as the properties of a node: the reverse of `record_of`, but for the lease."""
     row = record.model_dump(exclude={"lease", "settings", "learned", "closing_usage"}, exclude_none=True)
@@ -70,6 +70,8 @@ def row_of(record: InstanceRecord) -> dict[str, Any]:
     }
 
 
+def record_of(stored: Mapping[str, Any]) -> InstanceRecord:
+    """An Instance node's properties as a record."""
     fields = {name: stored[name] for name in InstanceRecord.model_fields if stored.get(name) is not None}
     fields["settings"] = json.loads(stored["settings"])
     fields["learned"] = json.loads(stored["learned"])

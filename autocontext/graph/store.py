@@ -312,7 +312,8 @@ class GraphStore:
 
     def iterations(self, instance_id: str) -> list[dict[str, Any]]:
         """What each iteration did, in order: `n`, `steps_used`, `replayed`, `todos`, `promoted`, `added`, `retired`,
-        `strategies` (todos by strategy), `usage`, `rejected_paths`, `rejected_edits`, `last_step`, `at`.
+        `strategies` (todos by strategy), `usage`, `rejected_paths`, `rejected_edits`, `idle`, `last_step`, `at`; and
+        where a person corrected facts, `because` and the `fact_ids`.
 
         Raises:
             UnknownInstance: there is no such instance.

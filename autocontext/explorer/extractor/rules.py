@@ -29,7 +29,7 @@ class RuleExtractor:
         """Edits of the todos, in order. The first iteration reads the reset's observation too."""
         taken = _Taken(forest, knowledge)
         reader = forest.reader
-        if forest.iterations == 0:
+        if forest.explored == 0:
             taken.take(reader.read(forest.nodes["S0"].path, knowledge.triplets()))
         for todo in todos:
             path = forest.nodes[todo.id].path

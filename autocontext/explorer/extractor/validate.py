@@ -26,10 +26,14 @@ def validate(edit: Edit, forest: Forest, knowledge: Knowledge) -> Edit | Rejecte
         return RejectedEdit(edit=edit, why="no step is given as evidence")
     if edit.op == "remove" and knowledge.key(triplet) not in knowledge.facts:
         return RejectedEdit(edit=edit, why="there is no such live fact to remove")
+    if edit.kind == "person":
+        return RejectedEdit(edit=edit, why="only a person's own corrections are of kind 'person'")
+    if word := knowledge.word_against(edit):
+        return RejectedEdit(edit=edit, why=word)
     if edit.kind == "inferred":
         if edit.rule not in forest.reader.rules:
             return RejectedEdit(edit=edit, why=f"the environment declares no inference rule {edit.rule!r}")
-        missing = [number for number in edit.evidence if forest.node_of_step(number) is None]
+        missing = [number for number in edit.evidence if not 0 <= number <= forest.last_step]
         return RejectedEdit(edit=edit, why=f"there is no step {missing[0]}") if missing else edit
     facet = forest.reader.facet(triplet)
     holding = []
