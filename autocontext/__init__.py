@@ -7,6 +7,7 @@ Where a change goes (a layer imports only those below it; `lint-imports` holds i
     explorer/       loop.py is the method on one screen; planner/, actor.py, extractor/, promoter.py are its parts
     client/         reading an explored instance: what agents, the command line and people use
     graph/          the only place that talks to the database; its Cypher lies in cypher/
+    llm/            chat models: structured replies, usage, recordings; what they are told lies in prompts/
     environments/   base.py is the boundary; one folder per adapter, generic.py for everything else
     types.py        the data that flows between them · errors.py · config.py
 
@@ -29,7 +30,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from autocontext.client import ContextClient
     from autocontext.client import open_client as open_client
-    from autocontext.explorer.run import Options as Options
+    from autocontext.explorer.options import Options as Options
     from autocontext.explorer.run import Report as Report
     from autocontext.explorer.run import explore as explore
     from autocontext.explorer.run import open_store as open_store
@@ -40,7 +41,7 @@ __all__ = ["Budget", "ContextClient", "Options", "Report", "__version__", "explo
 _HOME = {
     "Budget": "autocontext.explorer.stop",
     "ContextClient": "autocontext.client",
-    "Options": "autocontext.explorer.run",
+    "Options": "autocontext.explorer.options",
     "Report": "autocontext.explorer.run",
     "explore": "autocontext.explorer.run",
     "open_client": "autocontext.client",

@@ -6,6 +6,7 @@ embedded database in `AUTOCONTEXT_HOME`.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from platformdirs import user_data_path
@@ -51,6 +52,17 @@ class Settings(BaseSettings):
 
     snapshot_megabytes: float = Field(default=256, gt=0, validation_alias="AUTOCONTEXT_SNAPSHOT_MB")
     """Memory for live snapshots of an environment while exploring; beyond it states are replayed."""
+
+    prices: Path | None = Field(default=None, validation_alias="AUTOCONTEXT_PRICES")
+    """File with prices of models that override ours; default `prices.yaml` in `home`."""
+
+
+def secret_values() -> list[str]:
+    """Values of variables that look like keys, longest first: they are masked wherever text of others is shown."""
+    found = {
+        value for name, value in os.environ.items() if name.endswith(("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD"))
+    }
+    return sorted((value for value in found if len(value) >= 6), key=len, reverse=True)
 
 
 def load_settings() -> Settings:

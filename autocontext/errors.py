@@ -14,6 +14,10 @@
     │   ├── SchemaError              the stored schema is newer than this release, or broken
     │   └── QueryError               Cypher was refused, is wrong, or was stopped at a limit
     │       └── QueryRefused         it is not provably read-only
+    ├── ModelError                   a language model did not do its part
+    │   ├── ModelUnavailable         it cannot be reached, or does not accept the name, key or request
+    │   ├── ReplyUnusable            what it said could not be used, even after it was to be repaired
+    │   └── RecordingMismatch        a recording holds no reply for what is asked
     ├── UnknownInstance              no instance has that id (nearest names are in the message)
     ├── InstanceMismatch             the id belongs to another environment or another game
     ├── InstanceBusy                 another process holds the instance's lease
@@ -82,6 +86,26 @@ class QueryError(DatabaseError):
 
 class QueryRefused(QueryError):
     """A user's Cypher is not provably read-only."""
+
+
+class ModelError(AutoContextError):
+    """A language model did not do its part."""
+
+
+class ModelUnavailable(ModelError):
+    """A model cannot be reached, or does not accept the name, the key or the request."""
+
+
+class ReplyUnusable(ModelError):
+    """What a model said could not be used, even after it was asked to repair it; `reply` is what it said last."""
+
+    def __init__(self, message: str, reply: str = "") -> None:
+        super().__init__(message)
+        self.reply = reply[:500]
+
+
+class RecordingMismatch(ModelError):
+    """A recording holds no reply for what is asked."""
 
 
 class UnknownInstance(AutoContextError):

@@ -16,7 +16,18 @@ from autocontext.environments.base import Reader
 from autocontext.environments.playing import Diverged
 from autocontext.errors import StepFailure
 from autocontext.explorer.steps import Plan, Reading
-from autocontext.types import Facet, Fact, InstanceRecord, Iteration, Revealed, State, Step, Todo
+from autocontext.types import (
+    Facet,
+    Fact,
+    InstanceRecord,
+    Iteration,
+    RejectedEdit,
+    RejectedPath,
+    Revealed,
+    State,
+    Step,
+    Todo,
+)
 
 PARENT_CREDIT = 0.5
 RESET_DIFFERS = (
@@ -73,8 +84,8 @@ class Forest:
     """place -> action -> the other place to which it led."""
     refused: set[tuple[str, str]] = field(default_factory=set)
     """(place, action) pairs that were only refused so far."""
-    tried: set[tuple[str, str, Situation]] = field(default_factory=set)
-    """(place, action, situation) of every try."""
+    tried: dict[tuple[str, str, Situation], str] = field(default_factory=dict)
+    """(place, action, situation) of every try -> the todo that made it first."""
     keep_templates: bool = True
     """Whether what classes revealed is written for other instances to learn from."""
     iterations: int = 0
@@ -87,6 +98,11 @@ class Forest:
     replayed: int = 0
     idle: int = 0
     """Iterations in a row that brought nothing new."""
+    rejected_paths: tuple[RejectedPath, ...] = ()
+    """What was refused in the last iteration: the next prompts show it."""
+    rejected_edits: tuple[RejectedEdit, ...] = ()
+    _below: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(node, action) -> the todo that did it from there."""
     _roots: dict[str, str] = field(default_factory=dict)
     _words: set[str] = field(default_factory=set)
     _touched: set[str] = field(default_factory=set)
@@ -119,7 +135,8 @@ class Forest:
         node = Node(todo.id, parent.id, todo, path, self.reader.place(path), changed)
         self.todos[todo.id] = todo
         pair = (parent.place, todo.text)
-        self.tried.add((*pair, parent.changed))
+        self.tried.setdefault((*pair, parent.changed), todo.id)
+        self._below.setdefault((self.root_of(parent.id), todo.text), todo.id)
         if todo.outcome == "refused":
             self.refused |= {pair} - self.done
         else:
@@ -136,14 +153,13 @@ class Forest:
         words = set().union(*(_words(step) for step in todo.steps)) - self._words
         self._words |= words
         found = Revealed(tried=1, names=names, words=len(words))
-        self._count(todo, found)
-        parent = self.nodes[todo.parent]
-        if parent.todo is None and parent.parent is not None:
-            parent = self.nodes[parent.parent]
-        if parent.todo is not None:
-            credit = Revealed(tried=0, names=found.names * PARENT_CREDIT, words=found.words * PARENT_CREDIT)
-            self._count(parent.todo, credit)
+        self._credit(todo, found)
         return found
+
+    def name_more(self, todo: Todo, names: int) -> None:
+        """A later reading recorded more names that this todo had shown."""
+        if names:
+            self._credit(todo, Revealed(names=names))
 
     def close_iteration(
         self, plan: Plan, todos: Sequence[Todo], reading: Reading, promoted: Sequence[State]
@@ -152,6 +168,9 @@ class Forest:
         self.iterations += 1
         self.explored += 1
         self.todos.update((todo.id, todo) for todo in todos)  # now with their key results
+        for todo in todos:
+            self.nodes[todo.id].todo = todo
+        self.rejected_paths, self.rejected_edits = plan.rejected, reading.rejected
         self.idle = 0 if reading.fresh else self.idle + 1
         touched, self._touched = self._touched, set()
         diverged, self._diverged = self._diverged, []
@@ -202,6 +221,22 @@ class Forest:
         found = self._step_nodes.get(number)
         return self.nodes[found] if found else None
 
+    def deepest(self, start: str, actions: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+        """Follow a path through what was done already: the last node on it, and the actions that are new from there.
+
+        An action counts as done when it was done from that node, or at its place in the same situation (restoring is
+        free, so it would show the same again). One that was refused, or ended the episode, is where the path stops.
+        """
+        node, left = self.nodes[start], tuple(actions)
+        while left and node.open:
+            found = self._below.get((self.root_of(node.id), left[0]))
+            if found is None and node.place:
+                found = self.tried.get((node.place, left[0], node.changed))
+            if found is None:
+                break
+            node, left = self.nodes[found], left[1:]
+        return node.id, left
+
     def next_todo_id(self) -> str:
         return f"a{len(self.todos) + 1}"
 
@@ -213,6 +248,15 @@ class Forest:
         for step in node.todo.steps if node.todo else node.path:
             self._step_nodes[step.number] = node.id
             self.last_step = max(self.last_step, step.number)
+
+    def _credit(self, todo: Todo, found: Revealed) -> None:
+        self._count(todo, found)
+        parent = self.nodes[todo.parent]
+        if parent.todo is None and parent.parent is not None:
+            parent = self.nodes[parent.parent]
+        if parent.todo is not None:
+            share = Revealed(tried=0, names=found.names * PARENT_CREDIT, words=found.words * PARENT_CREDIT)
+            self._count(parent.todo, share)
 
     def _count(self, todo: Todo, found: Revealed) -> None:
         name = self.reader.action_class(todo.text)

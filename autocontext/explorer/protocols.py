@@ -66,6 +66,6 @@ class Store(Protocol):
         """Write one iteration in one transaction; again changes nothing."""
         ...
 
-    def finish(self, instance: str, reason: StopReason) -> None:
+    def finish(self, instance: str, reason: StopReason, why: str) -> None:
         """Record why the exploration stopped."""
         ...

@@ -11,6 +11,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_aft
 from autocontext.errors import DatabaseDown, DatabaseUnavailable, EmbeddedDatabaseError
 from autocontext.graph.leases import HeldLease
 from autocontext.graph.store import GraphStore
+from autocontext.llm.ledger import Ledger
 from autocontext.types import InstanceRecord, Iteration, Lease, Revealed, StopReason
 
 T = TypeVar("T")
@@ -26,6 +27,7 @@ class RunStore:
     def __init__(
         self,
         store: GraphStore,
+        ledger: Ledger,
         *,
         wait_seconds: float = 120.0,
         say: Say = lambda text: None,
@@ -34,11 +36,13 @@ class RunStore:
         """Wrap a store.
 
         Args:
+            ledger: what models have used and failed at; each iteration is committed with its share.
             wait_seconds: how long a database may be away.
             say: is told that it is away, and that it is back.
             interrupted: ends the waiting.
         """
         self._store = store
+        self.ledger = ledger
         self._wait_seconds = wait_seconds
         self._say = say
         self._interrupted = interrupted
@@ -72,12 +76,15 @@ class RunStore:
 
     def commit(self, instance: str, iteration: Iteration) -> None:
         """See `GraphStore.commit`."""
-        self._patiently(lambda: self._store.commit(instance, iteration, self.lease))
+        usage, failures = self.ledger.take()
+        whole = iteration.model_copy(update={"usage": usage, "failures": failures})
+        self._patiently(lambda: self._store.commit(instance, whole, self.lease))
         if self.held:
             self.held.renewed()
 
-    def finish(self, instance: str, reason: StopReason, why: str = "", usage: Mapping[str, int] | None = None) -> None:
-        """Remember why, and store it."""
+    def finish(self, instance: str, reason: StopReason, why: str = "") -> None:
+        """Remember why, and store it, with what models have used since the last iteration."""
+        usage, _ = self.ledger.take()
         self.reason, self.why = reason, why
         self._patiently(lambda: self._store.finish(instance, reason, why, usage=usage, lease=self.lease))
 

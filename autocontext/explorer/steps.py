@@ -14,6 +14,8 @@ class Plan:
     accepted: tuple[Path, ...] = ()
     rejected: tuple[RejectedPath, ...] = ()
     stop: StopReason | None = None
+    why: str = ""
+    """The planner's own words for stopping."""
 
 
 @dataclass(frozen=True)

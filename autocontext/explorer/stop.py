@@ -6,7 +6,11 @@ import time
 from collections.abc import Callable
 
 from autocontext.explorer.forest import Forest
+from autocontext.llm.ledger import Ledger
 from autocontext.types import Data, StopReason
+
+MOST_FAILING = 3
+"""Iterations in a row in which the model gave nothing that could be used."""
 
 
 class Budget(Data):
@@ -15,6 +19,10 @@ class Budget(Data):
     steps: int = 200
     iterations: int | None = None
     seconds: float | None = None
+    tokens: int | None = None
+    """Of models, in and out, as `steps` over every run; an iteration that has begun is finished."""
+    cost: float | None = None
+    """In USD, the same."""
     patience: int | None = 60
     """Stop after so many iterations in a row without a new fact; None: never."""
 
@@ -22,9 +30,18 @@ class Budget(Data):
 class BudgetStop:
     """Stops at the budget, or when `interrupted()` says that somebody wants it to end after this iteration."""
 
-    def __init__(self, budget: Budget, interrupted: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        interrupted: Callable[[], bool] = lambda: False,
+        ledger: Ledger | None = None,
+        *,
+        most_failing: int | None = MOST_FAILING,
+    ) -> None:
         self.budget = budget
         self.interrupted = interrupted
+        self.ledger = ledger or Ledger()
+        self.most_failing = most_failing
         self.started = time.monotonic()
 
     def __call__(self, forest: Forest) -> StopReason | None:
@@ -37,6 +54,12 @@ class BudgetStop:
             return "iterations"
         if budget.seconds is not None and time.monotonic() - self.started >= budget.seconds:
             return "time"
+        if budget.tokens is not None and self.ledger.tokens >= budget.tokens:
+            return "tokens"
+        if budget.cost is not None and (self.ledger.cost or 0) >= budget.cost:
+            return "cost"
+        if self.most_failing is not None and self.ledger.failing >= self.most_failing:
+            return "model"
         if budget.patience is not None and forest.idle >= budget.patience:
             return "patience"
         return None

@@ -11,12 +11,12 @@ from autocontext.explorer.actor import ActionActor
 from autocontext.explorer.extractor.rules import RuleExtractor
 from autocontext.explorer.extractor.validate import validate
 from autocontext.explorer.forest import Forest, load_forest
-from autocontext.explorer.key_results import PlainKeyResults
+from autocontext.explorer.key_results.plain import PlainKeyResults
 from autocontext.explorer.knowledge import Knowledge
 from autocontext.explorer.loop import explore
 from autocontext.explorer.planner.random_walk import RandomPlanner
 from autocontext.explorer.planner.systematic import SystematicPlanner
-from autocontext.explorer.promoter import PlacePromoter
+from autocontext.explorer.promoter.place import PlacePromoter
 from autocontext.explorer.stop import Budget, BudgetStop
 from autocontext.types import Edit, Fact, InstanceRecord, Observation, RejectedEdit, Revealed, State, Step, Triplet
 from tests.environments.house import House
@@ -31,7 +31,7 @@ class Remembering:
     def commit(self, instance, iteration):
         self.iterations.append(iteration)
 
-    def finish(self, instance, reason):
+    def finish(self, instance, reason, why):
         self.reason = reason
 
 

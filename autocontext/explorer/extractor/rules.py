@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from autocontext.explorer.extractor.validate import validate
+from autocontext.explorer.extractor.taken import Taken
 from autocontext.explorer.forest import Forest
-from autocontext.explorer.knowledge import Knowledge, Known
+from autocontext.explorer.knowledge import Knowledge
 from autocontext.explorer.steps import Reading
-from autocontext.types import Edit, RejectedEdit, Todo
-
-ENOUGH_EVIDENCE = 3
-"""A fact that so many steps show is not proven further: every look at a room would rewrite all of its facts."""
+from autocontext.types import Todo
 
 
 class RuleExtractor:
@@ -27,7 +23,7 @@ class RuleExtractor:
 
     def read(self, todos: Sequence[Todo], forest: Forest, knowledge: Knowledge) -> Reading:
         """Edits of the todos, in order. The first iteration reads the reset's observation too."""
-        taken = _Taken(forest, knowledge)
+        taken = Taken(forest, knowledge)
         reader = forest.reader
         if forest.explored == 0:
             taken.take(reader.read(forest.nodes["S0"].path, knowledge.triplets()))
@@ -38,36 +34,3 @@ class RuleExtractor:
             forest.reveal(todo, names)
         taken.take(reader.infer(knowledge.proven(), frozenset(reader.rules) - self.without))
         return Reading(tuple(taken.edits), tuple(taken.rejected), taken.fresh)
-
-
-@dataclass
-class _Taken:
-    """What of the proposed edits is worth a write, and passes."""
-
-    forest: Forest
-    knowledge: Knowledge
-    edits: list[Edit] = field(default_factory=list)
-    rejected: list[RejectedEdit] = field(default_factory=list)
-    fresh: int = 0
-
-    def take(self, proposals: Sequence[Edit]) -> int:
-        """Validate and apply; returns how many entities are new by it."""
-        names = 0
-        for proposed in proposals:
-            known = self.knowledge.facts.get(self.knowledge.key(proposed.triplet))
-            seen_now = known is not None and known.kind == "inferred" and proposed.kind != "inferred"
-            if proposed.op == "add" and known is not None and not seen_now and _proven(known, proposed):
-                continue
-            checked = validate(proposed, self.forest, self.knowledge)
-            if isinstance(checked, RejectedEdit):
-                self.rejected.append(checked)
-                continue
-            self.fresh += checked.op == "remove" or known is None
-            names += len(self.knowledge.apply(checked))
-            self.edits.append(checked)
-        return names
-
-
-def _proven(known: Known, edit: Edit) -> bool:
-    """Would the edit add nothing that matters to the evidence?"""
-    return len(known.evidence) >= ENOUGH_EVIDENCE or set(edit.evidence) <= set(known.evidence)

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from autocontext.explorer.forest import Forest, Node
 from autocontext.explorer.knowledge import Knowledge
-from autocontext.types import Edit, Facet, RejectedEdit, normalise
+from autocontext.types import Edit, Facet, RejectedEdit, Triplet, normalise
 
 MAX_LENGTH = 10_000
 
 
-def validate(edit: Edit, forest: Forest, knowledge: Knowledge) -> Edit | RejectedEdit:
-    """The edit with the evidence that holds, or why none does."""
+def validate(edit: Edit, forest: Forest, knowledge: Knowledge, *, strict: bool = False) -> Edit | RejectedEdit:
+    """The edit with the evidence that holds, or why none does.
+
+    Args:
+        strict: the edit is in free words, of which the reader may not know what facet they speak of. Unless it is
+            mechanics, it then needs a step up to which nothing of its subject was changed. (What is seen in a thing
+            that was opened may be recorded of what is in it: seeing is no change.)
+    """
     triplet = edit.triplet
     for part, text in (("subject", triplet.subject), ("predicate", triplet.predicate), ("object", triplet.object)):
         if not text.strip():
@@ -41,11 +47,15 @@ def validate(edit: Edit, forest: Forest, knowledge: Knowledge) -> Edit | Rejecte
         node = forest.node_of_step(number)
         if node is None:
             return RejectedEdit(edit=edit, why=f"there is no step {number}")
-        if facet is None or not _changed(facet, node):
+        if facet is not None:
+            holds = not _changed(facet, node)
+        else:
+            holds = not strict or edit.kind == "mechanics" or not _touched(triplet, node)
+        if holds:
             holding.append(number)
-    if facet is not None and not holding:
-        why = f"the path had already changed the {facet.aspect} of {facet.entity!r}"
-        return RejectedEdit(edit=edit, why=why)
+    if not holding:
+        what = f"the {facet.aspect} of {facet.entity!r}" if facet else f"something of {triplet.subject!r}"
+        return RejectedEdit(edit=edit, why=f"the path had already changed {what}: it may be another at the start")
     return edit.model_copy(update={"evidence": tuple(holding)})
 
 
@@ -53,3 +63,9 @@ def _changed(facet: Facet, node: Node) -> bool:
     """Had the path up to that node (included) changed the facet?"""
     wanted = (normalise(facet.entity), facet.aspect)
     return any((normalise(changed.entity), changed.aspect) == wanted for changed in node.changed)
+
+
+def _touched(triplet: Triplet, node: Node) -> bool:
+    """Had the path up to that node (included) changed anything of the triplet's subject but how it looks?"""
+    subject = normalise(triplet.subject)
+    return any(normalise(changed.entity) == subject and changed.aspect != "look" for changed in node.changed)
