@@ -18,7 +18,7 @@ LAYERS = (
     ("agents",),
     ("client",),
     ("graph", "environments", "llm"),
-    ("types", "errors", "config"),
+    ("types", "errors", "config", "version"),
 )
 INDEPENDENT = ("graph", "environments", "llm")
 RUN = "from importlinter.cli import lint_imports_command; lint_imports_command()"
@@ -35,6 +35,10 @@ DIRECT = [
     ("textworld", "environments.generic", "jericho"),
     ("textworld", "evaluation.textworld", "jericho"),
     ("textworld", "graph.store", "numpy"),
+    *(("models", module, "langchain_core") for module in ("explorer.planner.model", "cli.explore", "client", "_ui")),
+    ("models", "explorer.run", "langchain.chat_models"),
+    ("models", "explorer.parts", "jinja2"),
+    ("models", "llm.models", "langchain_openai"),
     *(("database", module, "autocontext.graph.store") for module in ("cli", "_ui", "evaluation", "agents")),
     ("database", "cli", "autocontext.graph"),
     ("database", "_ui", "autocontext.graph.embedded"),

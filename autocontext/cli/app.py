@@ -9,10 +9,10 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from autocontext import __version__
 from autocontext.cli import correct, db, explore, games, look, measure, transfer
 from autocontext.cli.output import Json, messages, print_json, print_text
 from autocontext.errors import AutoContextError, UsageError
+from autocontext.version import __version__
 
 app = typer.Typer(
     name="autocontext",
