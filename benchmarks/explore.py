@@ -1,8 +1,11 @@
 """How soon exploration covers TextWorld cooking games, cold, warm and at random, each against the ground truth.
 
     python benchmarks/explore.py [--games FOLDER] [--steps 200] [--out results.json] [--seeds 101-112] [--modes ...]
+                                 [--engines embedded,neo4j] [--quick]
 
-Runs on the configured database under a home of its own, so that nothing learned elsewhere helps. Modes: `cold`
+The embedded database has a home of its own, so that nothing learned elsewhere helps; `neo4j` is the server that
+NEO4J_URI names, which should be an empty one. With both, each game is explored on one right after the other, and the
+last column is the ratio of the time in the database. `--quick` only proves that this runs. Modes: `cold`
 (`--no-learned`), `cold-no-grid` (the same without the rule `grid`), `warm` (the games in order, each learning from
 those before), `random` (`--planner random`). Figures: steps until 0.5, 0.95 and all of the named entities are covered,
 precision of the facts at the end, recall of the core relations at step 60 and at the end, time per step by part.
@@ -15,6 +18,8 @@ import json
 import os
 import statistics
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +28,7 @@ from rich.table import Table
 
 RECALL_AT = 60
 MODES = ("cold", "cold-no-grid", "warm", "random")
+NEO4J = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE")
 
 
 def main() -> None:
@@ -32,22 +38,61 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--seeds", default="101-112")
     parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--engines", default="embedded", help="embedded, neo4j, or both with a comma between")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/explore.json"))
+    parser.add_argument("--quick", action="store_true", help="one game, 40 steps, two modes")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.seeds, arguments.steps, arguments.modes = "101", 40, "cold,random"
+    engines = arguments.engines.split(",")
+    server = {name: os.environ.pop(name) for name in NEO4J if name in os.environ}
+    if "neo4j" in engines and "NEO4J_URI" not in server:
+        parser.error("--engines neo4j needs NEO4J_URI and NEO4J_PASSWORD")
     first, _, last = arguments.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
     games = [_game(arguments.games, seed) for seed in seeds]
-    results: dict[str, list[dict[str, Any]]] = {}
+    results: dict[str, dict[str, list[dict[str, Any]]]] = {}
     with tempfile.TemporaryDirectory() as home:
         os.environ["AUTOCONTEXT_HOME"] = home
         for mode in arguments.modes.split(","):
-            results[mode] = [_run(game, mode, arguments.steps) for game in games]
-            _print(mode, results[mode])
-            _forget(mode, games)
+            rows: dict[str, list[dict[str, Any]]] = {engine: [] for engine in engines}
+            for game in games:
+                for engine in engines:
+                    with _on(engine, server):
+                        rows[engine].append(_run(game, mode, arguments.steps))
+            for engine in engines:
+                _print(f"{mode}, {engine}", rows[engine])
+                with _on(engine, server):
+                    _forget(mode, games)
+            if len(engines) > 1:
+                _compare(mode, rows[engines[0]], rows[engines[1]], engines)
+            results[mode] = rows
         _stop()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps({"steps": arguments.steps, "modes": results}, indent=2) + "\n")
     print(f"written: {arguments.out}")
+
+
+@contextmanager
+def _on(engine: str, server: dict[str, str]) -> Iterator[None]:
+    """The environment by which AutoContext finds that engine."""
+    if engine == "neo4j":
+        os.environ.update(server)
+    try:
+        yield
+    finally:
+        for name in NEO4J:
+            os.environ.pop(name, None)
+
+
+def _compare(mode: str, ones: list[dict[str, Any]], others: list[dict[str, Any]], engines: list[str]) -> None:
+    """The same steps on both engines, and what each took in the database."""
+    pairs = [(one["ms_per_step"]["database"], other["ms_per_step"]["database"])
+             for one, other in zip(ones, others, strict=True)]  # fmt: skip
+    assert all(one["steps_to"] == other["steps_to"] for one, other in zip(ones, others, strict=True)), "other graphs"
+    first, second = (statistics.median(column) for column in zip(*pairs, strict=True))
+    print(f"{mode}: in the database, median ms a step: {engines[0]} {first:.1f}, {engines[1]} {second:.1f}, "
+          f"ratio {second / first:.2f}\n")  # fmt: skip
 
 
 def _game(folder: Path, seed: int) -> Path:
