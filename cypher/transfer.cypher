@@ -32,11 +32,12 @@ RETURN instance.id AS id
 
 // name: lock_import!
 // Makes this transaction the only one that writes to the instance, says whether this batch was written before (an
-// acknowledgement may be lost), and notes it as written.
+// acknowledgement may be lost), and notes it as written. It is a sign of life too: one from another transaction would
+// be in the way of this one.
 // $id: string  $token: string  $batch: integer
 MATCH (instance:Instance {id: $id})
 WITH instance, coalesce(instance.imported, 0) AS done
-SET instance.lock = $token, instance.imported = $batch
+SET instance.lock = $token, instance.imported = $batch, instance.lease_seen = timestamp()
 RETURN properties(instance) AS instance, done, timestamp() AS now
 
 // name: end_import!

@@ -51,7 +51,13 @@ class Spool:
             return
         self._flush(table)
         with _translated():
-            yield from self._file.execute(f"SELECT key, content FROM {table} ORDER BY key, content")
+            found = self._file.execute(f"SELECT key, content FROM {table} ORDER BY key, content")
+        while True:
+            with _translated():
+                some = found.fetchmany(_BUFFERED)
+            if not some:
+                return
+            yield from some
 
     def index(self, table: str) -> None:
         """From here on `get` is quick."""

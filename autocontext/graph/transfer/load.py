@@ -47,8 +47,8 @@ def load(
         check(source, record, spool)
         lease = _begin(connection, record, forget)
         try:
-            with leases.HeldLease(record.id, lease, connection.run):
-                _Loader(connection, record, lease, spool).load(source)
+            with leases.HeldLease(record.id, lease, connection.run) as held:
+                _Loader(connection, record, held, spool).load(source)
         except LeaseLost:
             raise  # what is there belongs to another process now
         except BaseException:
@@ -84,9 +84,9 @@ def _begin(connection: Connection, record: InstanceRecord, forget: Callable[[str
 class _Loader:
     """Writes one instance."""
 
-    def __init__(self, connection: Connection, record: InstanceRecord, lease: Lease, spool: Spool) -> None:
+    def __init__(self, connection: Connection, record: InstanceRecord, held: leases.HeldLease, spool: Spool) -> None:
         """`spool` knows which facts each step shows; see `check`."""
-        self._connection, self._record, self._lease, self._spool = connection, record, lease, spool
+        self._connection, self._record, self._held, self._spool = connection, record, held, spool
         self._scope = record.id
         self._ids = Ids(record.id, record.naming)
         self._batch = 0
@@ -197,11 +197,13 @@ class _Loader:
             locked = transaction.run("lock_import", id=self._scope, token=token, batch=number)
             if not locked:
                 raise Inconsistent(f"the import of '{self._scope}' was taken away meanwhile.")
-            leases.must_hold(self._scope, locked[0]["instance"], locked[0]["now"], self._lease)
+            leases.must_hold(self._scope, locked[0]["instance"], locked[0]["now"], self._held.lease)
             if locked[0]["done"] < number:
                 work(transaction)
 
+        self._held.renewed()
         self._connection.write(once)
+        self._held.renewed()
 
     # --- what has to wait -----------------------------------------------------------------------------
 
