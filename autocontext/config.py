@@ -53,6 +53,12 @@ class Settings(BaseSettings):
     snapshot_megabytes: float = Field(default=256, gt=0, validation_alias="AUTOCONTEXT_SNAPSHOT_MB")
     """Memory for live snapshots of an environment while exploring; beyond it states are replayed."""
 
+    model_wait_seconds: float = Field(default=1, ge=0, le=60, validation_alias="AUTOCONTEXT_MODEL_WAIT")
+    """Before a model that could not be reached is tried again; the waits grow from there."""
+
+    model_seconds: float = Field(default=120, gt=0, validation_alias="AUTOCONTEXT_MODEL_SECONDS")
+    """How long a model may take for one answer."""
+
     prices: Path | None = Field(default=None, validation_alias="AUTOCONTEXT_PRICES")
     """File with prices of models that override ours; default `prices.yaml` in `home`."""
 

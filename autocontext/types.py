@@ -233,6 +233,7 @@ class Iteration(Data):
     because: str = Field(default="", description="A person's reason, where a person made the edits.")
     idle: int = Field(default=0, description="Iterations of exploration in a row up to here that brought nothing new.")
     failures: tuple[Failure, ...] = Field(default=(), description="Replies of models that could not be used.")
+    unread: tuple[int, ...] = Field(default=(), description="Steps whose facts are to be read by the next iteration.")
     usage: dict[str, int] = Field(
         default_factory=dict, description="`ROLE.calls`, `ROLE.input_tokens` ...; empty without a model."
     )

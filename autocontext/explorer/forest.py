@@ -101,6 +101,8 @@ class Forest:
     rejected_paths: tuple[RejectedPath, ...] = ()
     """What was refused in the last iteration: the next prompts show it."""
     rejected_edits: tuple[RejectedEdit, ...] = ()
+    unread: tuple[int, ...] = ()
+    """Steps that the last iteration's extractor could not read."""
     _below: dict[tuple[str, str], str] = field(default_factory=dict)
     """(node, action) -> the todo that did it from there."""
     _roots: dict[str, str] = field(default_factory=dict)
@@ -170,7 +172,7 @@ class Forest:
         self.todos.update((todo.id, todo) for todo in todos)  # now with their key results
         for todo in todos:
             self.nodes[todo.id].todo = todo
-        self.rejected_paths, self.rejected_edits = plan.rejected, reading.rejected
+        self.rejected_paths, self.rejected_edits, self.unread = plan.rejected, reading.rejected, reading.unread
         self.idle = 0 if reading.fresh else self.idle + 1
         touched, self._touched = self._touched, set()
         diverged, self._diverged = self._diverged, []
@@ -185,6 +187,7 @@ class Forest:
             templates={name: self.classes[name] for name in sorted(touched)} if self.keep_templates else {},
             steps_used=self.steps_used,
             replayed=self.replayed,
+            unread=reading.unread,
             idle=self.idle,
         )
 
@@ -220,6 +223,11 @@ class Forest:
         """The node whose step has that number."""
         found = self._step_nodes.get(number)
         return self.nodes[found] if found else None
+
+    def step(self, number: int) -> Step | None:
+        """The step of that number, if it belongs to a node here."""
+        node = self.node_of_step(number)
+        return next((step for step in node.path if step.number == number), None) if node else None
 
     def deepest(self, start: str, actions: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         """Follow a path through what was done already: the last node on it, and the actions that are new from there.

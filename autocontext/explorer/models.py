@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from autocontext.config import load_settings
 from autocontext.explorer.fallback import ForgivingAsker
 from autocontext.explorer.options import Options
 from autocontext.explorer.stop import Budget
@@ -53,16 +54,26 @@ def open_models(
     if not options.asks:
         return Models(ledger, NoModel(), NoModel())
     if options.replay:
-        replayer = Replayer(Recording(options.replay, append=False), ledger)
+        replayer: Asker = Replayer(Recording(options.replay, append=False), ledger)
+        if options.fallback:
+            replayer = ForgivingAsker(replayer, ledger, say)
         return Models(ledger, replayer, replayer)
     recording = Recording(options.record, append=True) if options.record else None
+    settings = load_settings()
 
     def asker(name: str | None, given: Any) -> Asker:
         if given is None and name is None:
             return NoModel()
         called = name or f"{type(given).__module__.split('.')[0]}:{type(given).__name__}"
         price = prices.must_know(called) if budget.cost is not None else prices.price_of(called)
-        found: Asker = ModelAsker(given if given is not None else open_model(called), ledger, name=called, price=price)
+        found: Asker = ModelAsker(
+            given if given is not None else open_model(called, timeout=settings.model_seconds),
+            ledger,
+            name=called,
+            price=price,
+            first_wait=settings.model_wait_seconds,
+            seconds=settings.model_seconds,
+        )
         if recording is not None:
             found = Recorder(found, recording, ledger, called)
         return ForgivingAsker(found, ledger, say) if options.fallback else found

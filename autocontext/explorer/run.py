@@ -13,7 +13,7 @@ from autocontext.config import Settings, load_settings
 from autocontext.environments.base import Environment, Reader
 from autocontext.environments.generic import GenericReader
 from autocontext.environments.playing import Playing
-from autocontext.errors import EnvironmentFailure, ModelUnavailable, StepFailure, UsageError
+from autocontext.errors import EnvironmentFailure, ModelError, StepFailure, UsageError
 from autocontext.explorer.actor import ActionActor
 from autocontext.explorer.forest import RESET_DIFFERS, Forest, load_forest
 from autocontext.explorer.knowledge import Knowledge
@@ -106,6 +106,7 @@ def explore(
         EnvironmentFailure: the environment raised, hung or does not start as it did before.
         ConfigError: a model's name, key, package or price is missing.
         ModelUnavailable: a model cannot be reached; what was committed stays.
+        RecordingMismatch: a recording holds no reply for what is asked; what was committed stays.
         DatabaseError: the store failed; what was committed stays.
     """
     started = time.monotonic()
@@ -145,8 +146,8 @@ def explore(
         try:
             for turn in turns:
                 on_progress(_progress(turn, forest, knowledge, limits, models.ledger))
-        except (EnvironmentFailure, ModelUnavailable) as failure:
-            own.finish(record.id, "model" if isinstance(failure, ModelUnavailable) else "environment", str(failure))
+        except (EnvironmentFailure, ModelError) as failure:
+            own.finish(record.id, "model" if isinstance(failure, ModelError) else "environment", str(failure))
             raise
     return Report(
         instance=record.id,
@@ -200,6 +201,7 @@ def _load(store: RunStore, record: InstanceRecord, reader: Reader, options: Opti
         if turns:
             forest.rejected_paths = tuple(RejectedPath.model_validate(row) for row in turns[-1]["rejected_paths"])
             forest.rejected_edits = tuple(RejectedEdit.model_validate(row) for row in turns[-1]["rejected_edits"])
+            forest.unread = tuple(turns[-1]["unread"])
     return forest, Knowledge.load(facts, record.naming)
 
 

@@ -25,3 +25,5 @@ class Reading:
     edits: tuple[Edit, ...] = ()
     rejected: tuple[RejectedEdit, ...] = ()
     fresh: int = 0
+    unread: tuple[int, ...] = ()
+    """Numbers of steps for which the model's reply could not be used: read again with the next ones, once."""

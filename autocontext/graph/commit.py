@@ -86,6 +86,7 @@ def apply_iteration(
         scope=scope,
         iteration=_iteration_row(scope, iteration, new_last, counts, corrected, fingerprint, now),
         explored=(stored.get("explored_iterations") or 0) + iteration.explored,
+        leased=lease is not None,
     )
     if iteration.explored and (stored["status"] != "exploring" or stored.get("stopped_because")):
         transaction.run("mark_exploring", id=scope)
@@ -189,6 +190,8 @@ def _iteration_row(
         "usage": _json(iteration.usage),
         "rejected_paths": _json([rejected.model_dump(mode="json") for rejected in iteration.rejected_paths]),
         "rejected_edits": _json([rejected.model_dump(mode="json") for rejected in iteration.rejected_edits]),
+        "failures": _json([failure.model_dump(mode="json") for failure in iteration.failures]),
+        "unread": list(iteration.unread),
         "digest": fingerprint,
         "at": now,
     }

@@ -312,8 +312,8 @@ class GraphStore:
 
     def iterations(self, instance_id: str) -> list[dict[str, Any]]:
         """What each iteration did, in order: `n`, `steps_used`, `replayed`, `todos`, `promoted`, `added`, `retired`,
-        `strategies` (todos by strategy), `usage`, `rejected_paths`, `rejected_edits`, `idle`, `last_step`, `at`; and
-        where a person corrected facts, `because` and the `fact_ids`.
+        `strategies` (todos by strategy), `usage`, `rejected_paths`, `rejected_edits`, `failures`, `unread`, `idle`,
+        `last_step`, `at`; and where a person corrected facts, `because` and the `fact_ids`.
 
         Raises:
             UnknownInstance: there is no such instance.
@@ -563,7 +563,7 @@ def _as_of(transaction: Transaction, scope: str, rows: list[dict[str, Any]], n: 
 def _iterations(transaction: Transaction, scope: str) -> list[dict[str, Any]]:
     rows = [dict(row["iteration"]) for row in transaction.run("iterations", scope=scope)]
     for row in rows:
-        for name in ("strategies", "usage", "rejected_paths", "rejected_edits"):
+        for name in ("strategies", "usage", "rejected_paths", "rejected_edits", "failures"):
             row[name] = json.loads(row[name])
         for name in ("id", "scope", "digest"):
             del row[name]

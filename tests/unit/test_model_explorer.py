@@ -275,20 +275,22 @@ def test_a_model_that_only_gives_nonsense_ends_the_run():
     assert (store.reason, len(store.iterations), forest.todos) == ("model", 3, {})
 
 
-def test_a_broken_extractor_costs_only_its_own_iteration():
+def test_what_a_broken_extractor_has_not_read_is_read_with_the_next_steps():
     def brain(system, user):
         if role_of(system) == "planner":
             iteration = int(re.search(r"Iteration (\d+)", user).group(1))
-            actions = ["go down", "go up"]
-            return {"paths": [{"strategy": "pattern", "start": "S0", "actions": actions[:iteration]}]}
+            actions = ["go down", "go up", "go down", "open chest"]
+            return {"paths": [{"strategy": "pattern", "start": "S0", "actions": actions[: 2 * iteration]}]}
         if role_of(system) == "extractor":
-            return "?" if '"step": 1' in user else {"edits": list(edits(entries_of(user, "steps")))}
+            return "?" if '"step": 3' not in user else {"edits": list(edits(entries_of(user, "steps")))}
         return {}
 
-    forest, knowledge, store, _ = explored(brain, iterations=2)
+    _, knowledge, store, model = explored(brain, iterations=2)
+    assert [turn.unread for turn in store.iterations] == [(0, 1, 2), ()]
     assert [len(turn.failures) for turn in store.iterations] == [1, 0]
-    assert len(forest.todos) == 2
-    assert knowledge.facts
+    last = [user for system, user in model.calls if role_of(system) == "extractor"][-1]
+    assert [entry["step"] for entry in entries_of(last, "steps")] == [0, 1, 2, 3]
+    assert {number for known in knowledge.facts.values() for number in known.evidence} >= {0, 1}
 
 
 # --- prompts ------------------------------------------------------------------------------------------

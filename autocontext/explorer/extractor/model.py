@@ -59,7 +59,7 @@ class ModelExtractor:
     Args:
         asker: the model.
         prompt_tokens: estimated tokens of steps and facts in one prompt; more steps are read in several.
-        fallback: reads what the model's reply could not be used for; None: those steps stay unread.
+        fallback: reads what the model's reply could not be used for; None: it is tried once more.
     """
 
     def __init__(self, asker: Asker, *, prompt_tokens: int = 6000, fallback: Extractor | None = None) -> None:
@@ -68,14 +68,17 @@ class ModelExtractor:
         self.fallback = fallback
 
     def read(self, todos: Sequence[Todo], forest: Forest, knowledge: Knowledge) -> Reading:
-        """Edits of the todos. The first iteration reads the reset's observation too. Where a reply cannot be used the
-        steps that it was about yield nothing (the asker records the failure).
+        """Edits of the todos. The first iteration reads the reset's observation too. Where a reply cannot be used (the
+        asker records the failure) the new steps that it was about are read once more with the next iteration's.
 
         Raises:
             ModelUnavailable: the model cannot be reached.
         """
         steps = [forest.nodes["S0"].step] if forest.explored == 0 else []
-        steps += [step for todo in todos for step in todo.steps]
+        new = [step for todo in todos for step in todo.steps]
+        steps += [step for step in map(forest.step, forest.unread) if step is not None] + new
+        first_time = {step.number for step in steps} - set(forest.unread)
+        unread: list[int] = []
         taken = Taken(forest, knowledge, strict=True)
         rejected_before = forest.rejected_edits
         names: dict[str, int] = {}
@@ -87,6 +90,7 @@ class ModelExtractor:
             except ReplyUnusable:
                 if self.fallback is not None:
                     return self._without_model(taken, todos, forest, knowledge)
+                unread += [entry["step"] for entry in part if entry["step"] in first_time]
                 continue
             rejected_before = ()
             for edit in reply.edits:
@@ -95,7 +99,7 @@ class ModelExtractor:
             forest.reveal(todo, names.pop(todo.id, 0))
         for todo_id, more in names.items():
             forest.name_more(forest.todos[todo_id], more)
-        return Reading(tuple(taken.edits), tuple(taken.rejected), taken.fresh)
+        return Reading(tuple(taken.edits), tuple(taken.rejected), taken.fresh, tuple(unread))
 
     def prompt(
         self, steps: Sequence[dict[str, Any]], forest: Forest, knowledge: Knowledge, rejected: Sequence[Any] = ()

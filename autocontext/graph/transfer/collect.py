@@ -12,7 +12,7 @@ from autocontext.graph.spool import Spool, sort_key
 from autocontext.graph.transfer.lines import KINDS, line_of
 
 Row = dict[str, Any]
-JSON_OF_ITERATION = ("strategies", "usage", "rejected_paths", "rejected_edits")
+JSON_OF_ITERATION = ("strategies", "usage", "rejected_paths", "rejected_edits", "failures")
 """Properties of an Iteration node that are JSON, as they have a structure of their own."""
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from autocontext.types import Data, FactKind, Outcome, RejectedEdit, RejectedPath
+from autocontext.types import Data, FactKind, Failure, Outcome, RejectedEdit, RejectedPath
 
 VERSION = 1
 """Of the format that this release writes, and the newest that it reads."""
@@ -125,6 +125,8 @@ class IterationRow(Data):
     usage: dict[str, int]
     rejected_paths: list[RejectedPath]
     rejected_edits: list[RejectedEdit]
+    failures: list[Failure]
+    unread: list[Count]
     idle: Count
     because: str
     facts: list[tuple[str, str, str, bool]]
