@@ -59,4 +59,5 @@ class FallbackPlanner:
             return plan
         self.say(f"iteration {forest.iterations + 1}: the model proposed nothing valid; planned systematically.")
         other = self.second.propose(forest, knowledge)
-        return Plan(other.accepted, plan.rejected + other.rejected, other.stop, other.why)
+        # That the other one knows nothing is no reason to end: the model may know something the next time.
+        return Plan(other.accepted, plan.rejected + other.rejected)

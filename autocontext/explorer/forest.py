@@ -98,6 +98,8 @@ class Forest:
     replayed: int = 0
     idle: int = 0
     """Iterations in a row that brought nothing new."""
+    fruitless: int = 0
+    """Plans in a row, of this run, without a path that could be carried out."""
     rejected_paths: tuple[RejectedPath, ...] = ()
     """What was refused in the last iteration: the next prompts show it."""
     rejected_edits: tuple[RejectedEdit, ...] = ()
@@ -174,6 +176,7 @@ class Forest:
             self.nodes[todo.id].todo = todo
         self.rejected_paths, self.rejected_edits, self.unread = plan.rejected, reading.rejected, reading.unread
         self.idle = 0 if reading.fresh else self.idle + 1
+        self.fruitless = 0 if plan.accepted else self.fruitless + 1
         touched, self._touched = self._touched, set()
         diverged, self._diverged = self._diverged, []
         return Iteration(

@@ -11,6 +11,8 @@ from autocontext.types import Data, StopReason
 
 MOST_FAILING = 3
 """Iterations in a row in which the model gave nothing that could be used."""
+MOST_FRUITLESS = 6
+"""Plans in a row without a path that could be carried out: asking on would only cost."""
 
 
 class Budget(Data):
@@ -59,6 +61,8 @@ class BudgetStop:
         if budget.cost is not None and (self.ledger.cost or 0) >= budget.cost:
             return "cost"
         if self.most_failing is not None and self.ledger.failing >= self.most_failing:
+            return "model"
+        if forest.fruitless >= MOST_FRUITLESS:
             return "model"
         if budget.patience is not None and forest.idle >= budget.patience:
             return "patience"

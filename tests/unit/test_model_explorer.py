@@ -270,6 +270,12 @@ def test_what_cannot_be_done_is_refused_and_the_run_ends_by_patience(reply):
     assert all(turn.rejected_paths for turn in store.iterations)
 
 
+def test_a_model_that_proposes_nothing_valid_is_not_asked_for_ever():
+    reply = {"paths": [{"strategy": "pattern", "start": "S9", "actions": ["go down"]}]}
+    _, _, store, _ = explored(lambda system, user: reply if role_of(system) == "planner" else {}, patience=None)
+    assert (store.reason, len(store.iterations)) == ("model", 6)
+
+
 def test_a_model_that_only_gives_nonsense_ends_the_run():
     forest, _, store, _ = explored(lambda system, user: "nonsense")
     assert (store.reason, len(store.iterations), forest.todos) == ("model", 3, {})
