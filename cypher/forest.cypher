@@ -77,15 +77,16 @@ SET revealed.scope = $scope
 RETURN count(template) AS written
 
 // name: close_iteration!
-// The iteration's own node, and how far the instance is by it. (The embedded engine does not see in a SET what the
-// same SET has written: the values come from the parameter both times.)
-// $instance: string  $iteration: {id, n, ...}  $explored: integer  $scope: string
+// The iteration's own node, and how far the instance is by it; under a lease a sign of life too. (The embedded engine
+// does not see in a SET what the same SET has written: the values come from the parameter both times.)
+// $instance: string  $iteration: {id, n, ...}  $explored: integer  $scope: string  $leased: boolean
 MATCH (instance:Instance {id: $instance})
 CREATE (instance)-[:ITERATION {scope: $scope}]->(iteration:Iteration)
 SET iteration = $iteration,
     instance.applied_iteration = $iteration.n, instance.explored_iterations = $explored,
     instance.steps_used = $iteration.steps_used, instance.replayed = $iteration.replayed,
-    instance.last_step = $iteration.last_step, instance.idle = $iteration.idle
+    instance.last_step = $iteration.last_step, instance.idle = $iteration.idle,
+    instance.lease_seen = CASE WHEN $leased THEN timestamp() ELSE instance.lease_seen END
 RETURN instance.applied_iteration AS n
 
 // name: mark_exploring!

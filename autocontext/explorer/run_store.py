@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
@@ -78,9 +79,8 @@ class RunStore:
         """See `GraphStore.commit`."""
         usage, failures = self.ledger.take()
         whole = iteration.model_copy(update={"usage": usage, "failures": failures})
-        self._patiently(lambda: self._store.commit(instance, whole, self.lease))
-        if self.held:
-            self.held.renewed()
+        with self.held.writing() if self.held else nullcontext():
+            self._patiently(lambda: self._store.commit(instance, whole, self.lease))
 
     def finish(self, instance: str, reason: StopReason, why: str = "") -> None:
         """Remember why, and store it, with what models have used since the last iteration."""

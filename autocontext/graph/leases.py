@@ -13,8 +13,8 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -117,6 +117,7 @@ class HeldLease:
         self.lease = lease
         self._run = run
         self._over = threading.Event()
+        self._busy = threading.Lock()
         self._thread = threading.Thread(target=self._beat, name=f"lease on {instance_id}", daemon=True)
         self._last = time.monotonic()
 
@@ -132,18 +133,26 @@ class HeldLease:
         with suppress(DatabaseError):  # if the database is away, the lease expires by itself
             self._run("release_lease", id=self.instance, owner=self.lease.owner)
 
-    def renewed(self) -> None:
-        """A commit was a sign of life too."""
-        self._last = time.monotonic()
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Around each write under the lease: it is a sign of life itself, and another one would be in its way (both
+        change the Instance node, and the embedded engine lets only one of two such transactions through)."""
+        with self._busy:
+            yield
+            self._last = time.monotonic()
 
     def _beat(self) -> None:
         while not self._over.wait(1.0):
-            if time.monotonic() - self._last < HEARTBEAT_SECONDS:
+            if time.monotonic() - self._last < HEARTBEAT_SECONDS or not self._busy.acquire(blocking=False):
                 continue
-            with suppress(DatabaseError):  # it may be restarting; the next second tries again
+            try:
                 if not self._run("renew_lease", id=self.instance, owner=self.lease.owner):
                     return  # taken by another: the next commit will say so
-                self.renewed()
+                self._last = time.monotonic()
+            except DatabaseError:
+                pass  # it may be restarting; the next second tries again
+            finally:
+                self._busy.release()
 
 
 def _dead(held: Lease) -> bool:

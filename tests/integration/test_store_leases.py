@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -113,6 +114,39 @@ def test_without_a_lease_nothing_is_written_while_somebody_holds_it(book: Book) 
             with pytest.raises(InstanceBusy):
                 write()
     assert book.store.instance(book.id).applied_iteration == 0
+
+
+def test_a_commit_is_a_sign_of_life_only_of_who_holds_the_lease(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    def seen() -> int | None:
+        rows = book.store.query("MATCH (i:Instance {id: $id}) RETURN i.lease_seen", {"id": book.id}).rows
+        return rows[0][0]  # type: ignore[no-any-return]
+
+    book.commit()
+    assert seen() is None
+    with book.store.lease(book.id) as mine:
+        before = seen()
+        time.sleep(0.01)
+        with mine.writing():
+            book.store.commit(book.id, book.iteration(), mine.lease)
+        after = seen()
+        assert before is not None
+        assert after is not None
+        assert after > before
+    with another(book, monkeypatch, host="elsewhere"):
+        before = seen()
+        aged(book, monkeypatch)
+        book.commit()  # without a lease, as that one has expired: it does not come to life by this
+        assert seen() == before
+        with book.store.lease(book.id):
+            pass
+
+
+def test_no_sign_of_life_gets_in_the_way_of_a_write(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "HEARTBEAT_SECONDS", 0.0)
+    with book.store.lease(book.id) as mine, mine.writing():
+        before = book.store.instance(book.id).lease
+        time.sleep(2.5)
+        assert book.store.instance(book.id).lease == before
 
 
 def test_signs_of_life_are_given_meanwhile(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
