@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -51,6 +52,7 @@ class ModelAsker:
         price: of its tokens, if it is known.
         attempts: tries of one call over a bad line.
         first_wait: seconds before the second try; the waits grow from there, to a minute at most.
+        seconds: for one call, by the clock; None: as long as the chat model itself waits.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class ModelAsker:
         price: Price | None = None,
         attempts: int = 4,
         first_wait: float = 1.0,
+        seconds: float | None = None,
     ) -> None:
         self.model = model
         self.ledger = ledger
@@ -69,6 +72,7 @@ class ModelAsker:
         self.price = price
         self.attempts = attempts
         self.first_wait = first_wait
+        self.seconds = seconds
         self.method: Method = "json_schema"
         self._structured: dict[type[BaseModel], Any] = {}
 
@@ -77,6 +81,7 @@ class ModelAsker:
         from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
         from autocontext.llm.replies import Unusable, parse, text_of
+        from autocontext.llm.transport import masked, one_line
 
         messages: list[Any] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
         for turn in (1, 2):
@@ -86,7 +91,7 @@ class ModelAsker:
             except Unusable as wrong:
                 said = text_of(message)
                 if turn == 2 or wrong.final:
-                    failure = ReplyUnusable(f"{self.name} as {role}: {wrong}", reply=said)
+                    failure = ReplyUnusable(f"{self.name} as {role}: {one_line(wrong)}", reply=masked(said))
                     self.ledger.failed(role, failure)
                     raise failure from None
                 messages += [AIMessage(said[:LONGEST_SHOWN] or "(nothing)"), HumanMessage(_repair(str(wrong)))]
@@ -96,45 +101,75 @@ class ModelAsker:
         """One turn: the raw message, whatever it says."""
         from langchain_core.messages import AIMessage
 
-        from autocontext.llm import transport
+        from autocontext.llm.transport import SchemaUnknown
 
+        message = None
         if self.method == "json_schema":
             try:
-                runnable = self._by_schema(reply)
-                given = transport.call(
-                    self.name, lambda: runnable.invoke(messages), attempts=self.attempts, first_wait=self.first_wait
-                )
-                message = given["raw"]
-                self._count(role, messages, message)
-                return message
-            except (transport.SchemaUnknown, NotImplementedError, AttributeError, TypeError, ValueError) as error:
+                message = self._invoke(self._by_schema(reply), messages)
+            except SchemaUnknown as error:
                 self.method = "prompted"
-                log.warning("%s does not take a JSON schema (%s); it is told the schema.", self.name, error)
-        told = [*messages[:1], messages[1].model_copy(update={"content": _with_schema(messages[1].content, reply)})]
-        told += messages[2:]
-        try:
-            message = transport.call(
-                self.name, lambda: self.model.invoke(told), attempts=self.attempts, first_wait=self.first_wait
-            )
-        except transport.SchemaUnknown as error:
-            raise ModelUnavailable(f"the model '{self.name}' refused the request ({error}).") from error
+                log.warning("%s does not take a JSON schema (%s); it is told the schema in words.", self.name, error)
+        if message is None:
+            first = messages[1].model_copy(update={"content": _with_schema(messages[1].content, reply)})
+            messages = [messages[0], first, *messages[2:]]
+            try:
+                message = self._invoke(self.model.invoke, messages)
+            except SchemaUnknown as error:
+                raise ModelUnavailable(f"the model '{self.name}' refused the request ({error}).") from None
         if not isinstance(message, AIMessage):
             raise ModelUnavailable(f"'{self.name}' is no chat model: it answered {type(message).__name__}.")
-        self._count(role, told, message)
+        self._count(role, messages, message)
         return message
 
-    def _by_schema(self, reply: type[BaseModel]) -> Any:
+    def _invoke(self, invoke: Callable[[list[Any]], Any], messages: list[Any]) -> Any:
+        """The message that comes back, also if the package raises because it was cut off."""
+        from autocontext.llm import transport
+        from autocontext.llm.replies import message_in
+
+        def ask() -> Any:
+            try:
+                return invoke(messages)
+            except Exception as error:
+                if (message := message_in(error)) is None:
+                    raise
+                return message
+
+        return transport.call(self.name, ask, attempts=self.attempts, first_wait=self.first_wait, seconds=self.seconds)
+
+    def _by_schema(self, reply: type[BaseModel]) -> Callable[[list[Any]], Any]:
+        """How the model is asked under a schema.
+
+        Raises:
+            SchemaUnknown: its package has no way to.
+        """
+        from autocontext.llm.transport import SchemaUnknown, one_line
+
         if reply not in self._structured:
-            self._structured[reply] = self.model.with_structured_output(
-                reply.model_json_schema(), method="json_schema", include_raw=True
-            )
-        return self._structured[reply]
+            try:
+                structured = self.model.with_structured_output(
+                    reply.model_json_schema(), method="json_schema", include_raw=True
+                )
+            except (NotImplementedError, AttributeError, TypeError, ValueError) as error:
+                raise SchemaUnknown(one_line(error)) from None
+            # What asks is inside, beside what parses. The parsing would be slow where a reply is long, and in vain:
+            # what is wrong with it is to be told to the model, in our words. And beside it asking is put into a
+            # thread that an interrupt would wait for.
+            steps = getattr(getattr(structured, "first", None), "steps__", {})
+            self._structured[reply] = steps.get("raw", structured)
+        runnable = self._structured[reply]
+
+        def invoke(messages: list[Any]) -> Any:
+            given = runnable.invoke(messages)
+            return given["raw"] if isinstance(given, dict) else given
+
+        return invoke
 
     def _count(self, role: str, messages: list[Any], message: Any) -> None:
         told = message.usage_metadata
-        if told:
-            used = Used(input_tokens=told["input_tokens"], output_tokens=told["output_tokens"])
-        else:
+        if told and told["input_tokens"] + told["output_tokens"] > 0:
+            used = Used(input_tokens=max(0, told["input_tokens"]), output_tokens=max(0, told["output_tokens"]))
+        else:  # servers that do not count say nothing, or zero
             asked = sum(len(str(one.content)) for one in messages)
             used = Used(
                 input_tokens=-(-asked // CHARACTERS_PER_TOKEN),

@@ -54,22 +54,23 @@ class Ledger:
         }
         if not used.measured:
             found[f"{role}.unmeasured"] = 1
-        if price is None:
-            self._unpriced = True
-        else:
+        if price is not None:
             found[f"{role}.microusd"] = round(price.input * used.input_tokens + price.output * used.output_tokens)
         self.add(found)
 
     def add(self, usage: Mapping[str, int]) -> None:
         """Usage as it was counted elsewhere: in a recording."""
+        roles = [name.removesuffix(".calls") for name in usage if name.endswith(".calls")]
+        if any(f"{role}.microusd" not in usage for role in roles):
+            self._unpriced = True
         _add(self.run, usage)
         _add(self._pending, usage)
 
     def failed(self, role: str, error: Exception) -> None:
         """A reply could not be used."""
         self.failures += 1
-        reply = str(getattr(error, "reply", ""))[:LONGEST_REPLY]
-        self._failures.append(Failure(role=role, what=str(error)[:LONGEST_WHAT], reply=reply))
+        what, reply = (_storable(str(text)) for text in (error, getattr(error, "reply", "")))
+        self._failures.append(Failure(role=role, what=what[:LONGEST_WHAT], reply=reply[:LONGEST_REPLY]))
 
     def take(self) -> tuple[dict[str, int], tuple[Failure, ...]]:
         """What has come up since the last taking: usage and failures of one iteration."""
@@ -98,6 +99,11 @@ class Ledger:
             return None
         both = (self._earlier, self.run)
         return sum(count for usage in both for name, count in usage.items() if name.endswith(".microusd")) / 1e6
+
+
+def _storable(text: str) -> str:
+    """Without half characters, which no database or file takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _add(total: dict[str, int], usage: Mapping[str, int]) -> None:

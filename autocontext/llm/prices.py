@@ -18,8 +18,8 @@ from autocontext.types import Data
 class Price(Data):
     """USD for a million tokens; what is the same, millionths of a USD for one."""
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
 
 
 def price_of(model: str) -> Price | None:

@@ -84,5 +84,8 @@ def _printable(text: str) -> str:
     """What is no printable character as a JSON escape; JSON has escaped the common ones already."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] if ord(char) > 0x7E else f"\\u{ord(char):04x}"
-                   for char in text)  # fmt: skip
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    return json.dumps(char)[1:-1] if ord(char) > 0xFFFF else f"\\u{ord(char):04x}"

@@ -14,18 +14,47 @@ import os
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from autocontext.errors import ConfigError, ModelError, ModelUnavailable, RecordingMismatch, ReplyUnusable
 from autocontext.llm.asking import Asker, Prompt
 from autocontext.llm.ledger import Ledger
+from autocontext.types import Data
 
 T = TypeVar("T", bound=BaseModel)
 
 VERSION = 1
+_BEGINS = f'{{"version": {VERSION}, "role": "'
+"""How every line begins."""
 log = logging.getLogger(__name__)
+
+
+class Told(Data):
+    """Why there is no reply."""
+
+    kind: Literal["unusable", "unavailable"]
+    what: str
+    reply: str = ""
+
+
+class Entry(Data):
+    """One line."""
+
+    version: int = VERSION
+    role: str
+    model: str
+    key: str
+    reply: dict[str, Any] | None = None
+    error: Told | None = None
+    usage: dict[str, int] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _answers(self) -> Entry:
+        if (self.reply is None) == (self.error is None):
+            raise ValueError("either a reply or an error")
+        return self
 
 
 class Recording:
@@ -41,48 +70,69 @@ class Recording:
             ConfigError: it cannot be read or written, or is no recording; with the line.
         """
         self.path = path
-        self._lines: dict[str, deque[dict[str, Any]]] = {}
+        self._lines: dict[str, deque[Entry]] = {}
         self._file: IO[str] | None = None
         try:
-            text = path.read_text(encoding="utf-8") if path.exists() or not append else ""
-            whole = text.rpartition("\n")[0]
-            if append:
+            text = path.read_bytes().decode() if path.exists() or not append else ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"the recording {path} cannot be read: {_reason(error)}.") from None
+        whole, newline, torn = text.rpartition("\n")
+        for number, line in enumerate(whole.split("\n") if newline else [], start=1):
+            entry = self._entry(line, number)
+            self._lines.setdefault(entry.key, deque()).append(entry)
+        if torn:  # a line that a killed process has not finished, unless the file is somebody else's
+            if not (torn.startswith(_BEGINS) or _BEGINS.startswith(torn)):
+                raise self._foreign(text.count("\n") + 1)
+            log.warning("%s: its last line is torn and is left out.", path)
+        if append:
+            try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = path.open("a", encoding="utf-8")
-                if len(text) > len(whole) + 1:  # a line that a killed process has not finished
-                    self._file.truncate(len((whole + "\n").encode()) if whole else 0)
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"the recording {path} cannot be used: {error}.") from None
-        if whole != text.rstrip("\n"):
-            log.warning("%s: its last line is torn and is left out.", path)
-        for number, line in enumerate(whole.split("\n") if whole else [], start=1):
-            entry = self._entry(line, number)
-            self._lines.setdefault(entry["key"], deque()).append(entry)
+                if torn:
+                    self._file.truncate(len((whole + newline).encode()))
+            except OSError as error:
+                raise ConfigError(f"the recording {path} cannot be written: {_reason(error)}.") from None
 
-    def next(self, key: str) -> dict[str, Any] | None:
-        """What was recorded for a key and has not been given yet."""
+    def next(self, key: str, *, answered: bool) -> Entry | None:
+        """What was recorded for a key and has not been given yet.
+
+        Args:
+            answered: where the model could not be reached counts for nothing; else only if nothing came after it.
+        """
         waiting = self._lines.get(key)
-        return waiting.popleft() if waiting else None
+        while waiting:
+            entry = waiting.popleft()
+            if not (entry.error and entry.error.kind == "unavailable" and (answered or waiting)):
+                return entry
+        return None
 
-    def append(self, entry: Mapping[str, Any]) -> None:
-        """One more line, on the disk when this returns."""
+    def append(self, entry: Entry) -> None:
+        """One more line, on the disk when this returns.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
         assert self._file is not None
-        self._file.write(json.dumps(entry, ensure_ascii=True) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def _entry(self, line: str, number: int) -> dict[str, Any]:
         try:
-            entry = json.loads(line)
-            right = isinstance(entry, dict) and isinstance(entry["key"], str) and ("reply" in entry or "error" in entry)
-            version = entry["version"] if right else None
-        except (ValueError, KeyError):
-            right, version = False, None
-        if not right:
-            raise ConfigError(f"{self.path}, line {number}: this is no line of a recording; give another file.")
-        if version != VERSION:
-            raise ConfigError(f"{self.path}, line {number}: version {version}, this release reads {VERSION}.")
-        return dict(entry)
+            line = entry.model_dump(exclude={"error" if entry.error is None else "reply"})
+            self._file.write(json.dumps(line, ensure_ascii=True) + "\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise ConfigError(f"the recording {self.path} cannot be written: {_reason(error)}.") from None
+
+    def _entry(self, line: str, number: int) -> Entry:
+        try:
+            found = json.loads(line)
+            version = found["version"]
+            if version != VERSION:
+                raise ConfigError(f"{self.path}, line {number}: version {version}, this release reads {VERSION}.")
+            return Entry.model_validate(found)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            raise self._foreign(number) from None
+
+    def _foreign(self, number: int) -> ConfigError:
+        return ConfigError(f"{self.path}, line {number}: this is no line of a recording; give another file.")
 
 
 class Recorder:
@@ -97,25 +147,26 @@ class Recorder:
     def ask(self, role: str, prompt: Prompt, reply: type[T]) -> T:
         """See `Asker`."""
         key = key_of(role, prompt, reply)
-        if (entry := self.recording.next(key)) is not None:
+        if (entry := self.recording.next(key, answered=True)) is not None:
             return _given(entry, role, reply, self.ledger, self.recording.path)
         before = dict(self.ledger.run)
-        line = {"version": VERSION, "role": role, "model": self.model, "key": key}
         try:
             found = self.asker.ask(role, prompt, reply)
         except ModelError as error:
-            kind = "unusable" if isinstance(error, ReplyUnusable) else "unavailable"
-            told = {"kind": kind, "what": str(error), "reply": getattr(error, "reply", "")}
-            if kind == "unusable":  # one that could not be reached is asked again
-                self.recording.append({**line, "error": told, "usage": self._since(before)})
+            told = Told(
+                kind="unusable" if isinstance(error, ReplyUnusable) else "unavailable",
+                what=str(error),
+                reply=getattr(error, "reply", ""),
+            )
+            self._keep(role, key, before, error=told)
             raise
-        self.recording.append({**line, "reply": found.model_dump(mode="json"), "usage": self._since(before)})
+        self._keep(role, key, before, reply=found.model_dump(mode="json"))
         return found
 
-    def _since(self, before: Mapping[str, int]) -> dict[str, int]:
-        return {
-            name: count - before.get(name, 0) for name, count in self.ledger.run.items() if count != before.get(name, 0)
-        }
+    def _keep(self, role: str, key: str, before: Mapping[str, int], **what: Any) -> None:
+        now = self.ledger.run
+        usage = {name: count - before.get(name, 0) for name, count in now.items() if count != before.get(name, 0)}
+        self.recording.append(Entry(role=role, model=self.model, key=key, usage=usage, **what))
 
 
 class Replayer:
@@ -126,12 +177,12 @@ class Replayer:
         self.ledger = ledger
 
     def ask(self, role: str, prompt: Prompt, reply: type[T]) -> T:
-        """See `Asker`.
+        """See `Asker`. A model that could not be reached then is not reached now.
 
         Raises:
             RecordingMismatch: nothing was recorded for this prompt.
         """
-        entry = self.recording.next(key_of(role, prompt, reply))
+        entry = self.recording.next(key_of(role, prompt, reply), answered=False)
         if entry is None:
             raise RecordingMismatch(
                 f"{self.recording.path} holds no reply for this prompt of the {role}: it was recorded with another "
@@ -146,16 +197,19 @@ def key_of(role: str, prompt: Prompt, reply: type[BaseModel]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _given(entry: Mapping[str, Any], role: str, reply: type[T], ledger: Ledger, path: Path) -> T:
-    ledger.add(entry.get("usage", {}))
-    if "error" in entry:
-        told = entry["error"]
-        if told["kind"] != "unusable":
-            raise ModelUnavailable(told["what"])
-        failure = ReplyUnusable(told["what"], reply=told["reply"])
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _given(entry: Entry, role: str, reply: type[T], ledger: Ledger, path: Path) -> T:
+    ledger.add(entry.usage)
+    if entry.error is not None:
+        if entry.error.kind == "unavailable":
+            raise ModelUnavailable(entry.error.what)
+        failure = ReplyUnusable(entry.error.what, reply=entry.error.reply)
         ledger.failed(role, failure)
         raise failure
     try:
-        return reply.model_validate(entry["reply"])
+        return reply.model_validate(entry.reply)
     except ValidationError:
         raise ConfigError(f"{path}: a reply of the {role} has another shape; it is of another release.") from None

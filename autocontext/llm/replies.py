@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from langchain_core.messages import AIMessage
@@ -15,7 +16,9 @@ LONGEST = 200_000
 """Characters of a reply that are looked at."""
 _CUT_OFF = {"length", "max_tokens", "max_output_tokens"}
 _REFUSED = {"content_filter", "refusal", "safety"}
-_FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```(?:json)?(.*?)```", re.DOTALL)
+_START = re.compile(r"\{\s*\"")
+_MOST_STARTS = 50
 
 
 class Unusable(Exception):
@@ -27,7 +30,7 @@ class Unusable(Exception):
 
 
 def parse(message: AIMessage, reply: type[T]) -> T:
-    """The object that was asked for.
+    """The object that was asked for: the first one in the reply that fits.
 
     Raises:
         Unusable: it is not in there.
@@ -39,46 +42,81 @@ def parse(message: AIMessage, reply: type[T]) -> T:
     text = text_of(message)
     if not text.strip():
         raise Unusable("the reply was empty")
-    found = _first_object(text[:LONGEST])
-    if found is None:
-        if reason in _CUT_OFF or len(text) > LONGEST:
-            raise Unusable("the reply was cut off at its length limit; answer more briefly")
-        raise Unusable("there was no JSON object in the reply")
-    try:
-        return reply.model_validate(found)
-    except ValidationError as error:
-        raise Unusable(_short(error)) from None
+    wrong = ""
+    for found in _objects(text[:LONGEST]):
+        # Every field may be left out, so an object of something else, or a part of one, would fit as "nothing".
+        if found and not reply.model_fields.keys() & found.keys():
+            wrong = wrong or f"the JSON object has none of the fields {', '.join(reply.model_fields)}"
+            continue
+        try:
+            return reply.model_validate(found)
+        except ValidationError as error:
+            wrong = _short(error)
+    if reason in _CUT_OFF or len(text) > LONGEST:
+        raise Unusable("the reply was cut off at its length limit; answer more briefly")
+    raise Unusable(wrong or "there was no JSON object in the reply")
 
 
 def text_of(message: AIMessage) -> str:
-    """What a message says: its text, the texts of its blocks, or the arguments of its tool call."""
+    """What a message says: its text, the texts of its blocks, or the arguments of its tool call. Half characters,
+    which cannot be sent back or stored, become question marks."""
     content: Any = message.content
     if isinstance(content, list):
         parts = (part if isinstance(part, str) else part.get("text", "") for part in content)
         content = "".join(part for part in parts if isinstance(part, str))
-    if not content and message.tool_calls:
-        return json.dumps(message.tool_calls[0]["args"])
-    return str(content)
+    text = str(content)
+    if not text and message.tool_calls:
+        text = json.dumps(message.tool_calls[0]["args"])
+    elif not text and message.invalid_tool_calls:
+        text = message.invalid_tool_calls[0]["args"] or ""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _first_object(text: str) -> dict[str, Any] | None:
-    """The first JSON object: the whole text, in a code fence, or with words around it."""
-    for candidate in (text, *_FENCE.findall(text)):
-        try:
-            found = json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
+def message_in(error: Exception) -> AIMessage | None:
+    """The reply inside an error: OpenAI's package raises for one that was cut off or filtered where a schema was asked
+    for. It has been paid for, and it tells what was wrong."""
+    completion: Any = getattr(error, "completion", None)
+    try:
+        choice, usage = completion.choices[0], completion.usage
+        message = AIMessage(
+            choice.message.content or "", response_metadata={"finish_reason": str(choice.finish_reason)}
+        )
+        if usage is not None:
+            message.usage_metadata = {
+                "input_tokens": usage.prompt_tokens,
+                "output_tokens": usage.completion_tokens,
+                "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+            }
+    except (AttributeError, IndexError, TypeError):
+        return None
+    return message
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """JSON objects: the whole text, after its thinking, in code fences, or with words around them."""
+    thought = text.rpartition("</think>")[2]
+    for candidate in dict.fromkeys((text, thought, *_FENCE.findall(thought))):
+        found = _loaded(candidate)
         if isinstance(found, dict):
-            return found
+            yield found
     decoder = json.JSONDecoder()
-    for start in [match.start() for match in re.finditer(r"\{\s*[\"}]", text)][:50]:
+    end = 0
+    for start in [match.start() for match in _START.finditer(thought)][:_MOST_STARTS]:
+        if start < end:
+            continue  # a part of an object that did not fit
         try:
-            found, _ = decoder.raw_decode(text, start)
+            found, end = decoder.raw_decode(thought, start)
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):
-            return found
-    return None
+            yield found
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _finish(message: AIMessage) -> str:
