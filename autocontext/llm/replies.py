@@ -49,7 +49,7 @@ def parse(message: AIMessage, reply: type[T]) -> T:
             wrong = wrong or f"the JSON object has none of the fields {', '.join(reply.model_fields)}"
             continue
         try:
-            return reply.model_validate(found)
+            return reply.model_validate(_storable(found))
         except ValidationError as error:
             wrong = _short(error)
     if reason in _CUT_OFF or len(text) > LONGEST:
@@ -69,7 +69,7 @@ def text_of(message: AIMessage) -> str:
         text = json.dumps(message.tool_calls[0]["args"])
     elif not text and message.invalid_tool_calls:
         text = message.invalid_tool_calls[0]["args"] or ""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return _storable(text)
 
 
 def message_in(error: Exception) -> AIMessage | None:
@@ -110,6 +110,16 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(found, dict):
             yield found
+
+
+def _storable(value: Any) -> Any:
+    """Without half characters, which JSON may spell out though no text may hold them."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _encodable(found: dict[str, Any]) -> Any:
+    """The same, with question marks for half characters: JSON can spell them, no database takes them."""
+    return json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _loaded(text: str) -> Any:
