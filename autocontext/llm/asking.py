@@ -45,6 +45,8 @@ class Asker(Protocol):
 class ModelAsker:
     """Over one LangChain chat model.
 
+    One `ask` is two turns at most, each of `attempts` tries of `seconds` with waits of a minute at most between them.
+
     Args:
         model: the chat model.
         ledger: counts what it uses, and its failures.

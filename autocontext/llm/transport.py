@@ -95,8 +95,9 @@ def status_of(error: BaseException) -> int | None:
 
 
 def one_line(error: BaseException, longest: int = 300) -> str:
-    """What an error says, on one line and without secrets."""
-    return masked(" ".join(str(error).split()))[:longest] or type(error).__name__
+    """What an error says, on one line, without secrets and without what a terminal would obey."""
+    text = "".join(char if char.isprintable() else " " for char in str(error))
+    return masked(" ".join(text.split()))[:longest] or type(error).__name__
 
 
 def masked(text: str) -> str:
