@@ -69,7 +69,7 @@ def text_of(message: AIMessage) -> str:
         text = json.dumps(message.tool_calls[0]["args"])
     elif not text and message.invalid_tool_calls:
         text = message.invalid_tool_calls[0]["args"] or ""
-    return _storable(text)
+    return str(_storable(text))
 
 
 def message_in(error: Exception) -> AIMessage | None:
@@ -115,11 +115,6 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 def _storable(value: Any) -> Any:
     """Without half characters, which JSON may spell out though no text may hold them."""
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-def _encodable(found: dict[str, Any]) -> Any:
-    """The same, with question marks for half characters: JSON can spell them, no database takes them."""
-    return json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _loaded(text: str) -> Any:
