@@ -52,6 +52,8 @@ def parse(message: AIMessage, reply: type[T]) -> T:
             return reply.model_validate(_storable(found))
         except ValidationError as error:
             wrong = _short(error)
+        except RecursionError:  # it could be read, just, but not be written again
+            wrong = "the JSON object is nested too deeply"
     if reason in _CUT_OFF or len(text) > LONGEST:
         raise Unusable("the reply was cut off at its length limit; answer more briefly")
     raise Unusable(wrong or "there was no JSON object in the reply")

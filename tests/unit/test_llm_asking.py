@@ -169,6 +169,12 @@ def test_a_broken_reply_is_repaired_or_told(said: Any, what: str) -> None:
     assert (usage["planner.calls"], failure.role, failure.what) == (2, "planner", str(raised.value)[:300])
 
 
+def test_nesting_at_the_edge_of_what_python_reads() -> None:
+    for depth in range(900, 1100, 5):
+        with pytest.raises(ReplyUnusable):
+            asking('{"paths":' * depth + "1" + "}" * depth).ask("planner", PROMPT, Answer)
+
+
 def test_the_repair_shows_the_reply_and_what_is_wrong_with_it() -> None:
     asker = asking('{"size": "big", "kind": "cave"}', GOOD)
     asker.ask("planner", PROMPT, Answer)
