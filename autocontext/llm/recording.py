@@ -93,15 +93,16 @@ class Recording:
             except OSError as error:
                 raise ConfigError(f"the recording {path} cannot be written: {_reason(error)}.") from None
 
-    def next(self, key: str, *, answered: bool) -> Entry | None:
+    def next(self, key: str, *, answered: bool, model: str | None = None) -> Entry | None:
         """What was recorded for a key and has not been given yet.
 
         Args:
             answered: where the model could not be reached counts for nothing; else only if nothing came after it.
+            model: only what this one has said; None: whoever said it.
         """
-        waiting = self._lines.get(key)
-        while waiting:
-            entry = waiting.popleft()
+        waiting = self._lines.get(key, deque())
+        for entry in [entry for entry in waiting if model in (None, entry.model)]:
+            waiting.remove(entry)
             if not (entry.error and entry.error.kind == "unavailable" and (answered or waiting)):
                 return entry
         return None
@@ -147,7 +148,7 @@ class Recorder:
     def ask(self, role: str, prompt: Prompt, reply: type[T]) -> T:
         """See `Asker`."""
         key = key_of(role, prompt, reply)
-        if (entry := self.recording.next(key, answered=True)) is not None:
+        if (entry := self.recording.next(key, answered=True, model=self.model)) is not None:
             return _given(entry, role, reply, self.ledger, self.recording.path)
         before = dict(self.ledger.run)
         try:

@@ -244,3 +244,12 @@ def test_what_a_line_holds_is_ascii(path: Path) -> None:
     ask(asker)
     assert path.read_bytes().isascii()
     assert replayer(path).ask("planner", prompt("u"), Answer).text == "ü\u2028\n"
+
+
+def test_what_another_model_has_said_is_not_given_for_this_one(path: Path) -> None:
+    first, _ = recorder(path)
+    first.ask("planner", prompt("x"), Answer)
+    ledger = Ledger()
+    model = Model(ledger, first=7)
+    other = Recorder(model, Recording(path, append=True), ledger, "openai:other")
+    assert other.ask("planner", prompt("x"), Answer).n == 7
