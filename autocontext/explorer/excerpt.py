@@ -33,11 +33,16 @@ def newest_facts(knowledge: Knowledge, *, max_tokens: int) -> tuple[list[Known],
 def _within(found: list[Known], max_tokens: int) -> tuple[list[Known], int]:
     room = max_tokens * CHARACTERS_PER_TOKEN
     kept: list[Known] = []
-    for known in sorted(found, key=lambda known: max(known.evidence, default=0), reverse=True):
+    for known in sorted(found, key=lambda known: (-max(known.evidence, default=0), *_order(known))):
         triplet = known.triplet
         room -= len(triplet.subject) + len(triplet.predicate) + len(triplet.object) + 8
         if room < 0:
             break
         kept.append(known)
-    kept.sort(key=lambda known: (normalise(known.triplet.subject), known.triplet.predicate, known.triplet.object))
+    kept.sort(key=_order)
     return kept, len(found) - len(kept)
+
+
+def _order(known: Known) -> tuple[str, str, str]:
+    """By what they say and not by when they were met: a run that goes on has read them in another order."""
+    return normalise(known.triplet.subject), known.triplet.predicate, known.triplet.object

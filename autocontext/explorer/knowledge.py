@@ -32,12 +32,17 @@ class Knowledge:
     """Facts that a person retired: they stay retired, whatever is seen."""
     _shown: set[str] = field(default_factory=set)
     """Entities that a step has shown; a person may name others."""
+    _spelled: dict[str, str] = field(default_factory=dict)
+    """Entities, normalised -> as they were written first: so the store keeps them."""
+    _predicates: dict[Key, str] = field(default_factory=dict)
+    """The same for the predicate of each fact that there is or was."""
 
     @classmethod
     def load(cls, facts: Iterable[Fact], naming: Naming) -> Knowledge:
         """From stored facts; retired ones count only for the names they brought, and for a person's word."""
         knowledge = cls(naming)
         for fact in facts:
+            knowledge.spelled(fact.triplet)
             if fact.live:
                 edit = Edit(triplet=fact.triplet, kind=fact.kind, evidence=fact.evidence)
                 knowledge.apply(edit)
@@ -59,6 +64,21 @@ class Knowledge:
     def names(self, triplet: Triplet) -> set[str]:
         """Normalised names of the entities in a triplet; a value is none."""
         return {normalise(name, self.naming) for name in triplet.entities}
+
+    def spelled(self, triplet: Triplet) -> Triplet:
+        """The same as it was written first. Prompts show names, so they have to be those that a run which goes on
+        finds in the store."""
+        known = self._spelled
+
+        def first(name: str) -> str:
+            return known.setdefault(normalise(name, self.naming), name)
+
+        fields = {
+            "subject": first(triplet.subject),
+            "predicate": self._predicates.setdefault(self.key(triplet), triplet.predicate),
+            "object": triplet.object if triplet.object_is_value else first(triplet.object),
+        }
+        return triplet.model_copy(update=fields)
 
     def word_against(self, edit: Edit) -> str:
         """What a person said that forbids an edit of another kind; '': nothing. The store keeps the same rule."""

@@ -38,6 +38,7 @@ class Taken:
             if isinstance(checked, RejectedEdit):
                 self.rejected.append(checked)
                 continue
+            checked = checked.model_copy(update={"triplet": self.knowledge.spelled(checked.triplet)})
             self.fresh += checked.op == "remove" or known is None
             names += len(self.knowledge.apply(checked))
             self.edits.append(checked)
