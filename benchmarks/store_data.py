@@ -123,8 +123,8 @@ def rows(facts: int) -> Iterator[dict[str, Any]]:
         yield {
             "row": "iteration", "n": n, "steps_used": n * TODOS, "replayed": 0, "last_step": n * TODOS, "todos": TODOS,
             "promoted": 0, "added": FACTS, "retired": 0, "strategies": {"systematic": TODOS}, "usage": {},
-            "rejected_paths": [], "rejected_edits": [], "idle": 0, "because": "", "facts": [], "digest": f"{n:032x}",
-            "at": 1_700_000_000_000 + n,
+            "rejected_paths": [], "rejected_edits": [], "failures": [], "unread": [], "idle": 0, "because": "",
+            "facts": [], "digest": f"{n:032x}", "at": 1_700_000_000_000 + n,
         }  # fmt: skip
 
 

@@ -82,7 +82,7 @@ class Source:
             raise ImportFailed(
                 f"{self.name} was changed since it was exported: its rows do not fit the hash at its end."
             )
-        if self._line(number + 1):
+        if self._file.read(1):
             raise ImportFailed(f"{self.name}: line {number + 1}: something follows the end.")
 
     def _header(self) -> dict[str, Any]:
