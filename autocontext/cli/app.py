@@ -58,7 +58,8 @@ def version(as_json: Json = False) -> None:
 def main() -> None:
     """Run the command line. Exit 1 with one line for an error, 2 for wrong usage, 130 when interrupted."""
     debug = "--debug" in sys.argv[1:]
-    logging.getLogger("neo4j").setLevel(logging.DEBUG if debug else logging.ERROR)  # it tells every retry otherwise
+    # What the driver has to say comes as an error where it matters; what it gets over by itself is nobody's concern.
+    logging.getLogger("neo4j").setLevel(logging.DEBUG if debug else logging.CRITICAL)
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         code = app(arguments, standalone_mode=False)

@@ -68,7 +68,7 @@ class RunStore:
         Raises:
             InstanceBusy: another process explores the instance.
         """
-        self.held = self._patiently(lambda: self._store.lease(instance))
+        self.held = self._patiently(lambda: self._store.lease(instance, self._say))
         return self.held
 
     def begin_run(self, instance: str, settings: Mapping[str, str], learned: Mapping[str, Revealed]) -> InstanceRecord:
@@ -100,10 +100,13 @@ class RunStore:
         try:
             for attempt in away:
                 with attempt:
-                    if attempt.retry_state.attempt_number > 1:
+                    again = attempt.retry_state.attempt_number > 1
+                    if again:
                         self._store.reconnect()
+                    done = call()
+                    if again:
                         self._say("the database is back; going on.")
-                    return call()
+                    return done
         finally:
             self.seconds += time.monotonic() - start
         raise AssertionError("tenacity gives up by raising")

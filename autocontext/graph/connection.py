@@ -1,16 +1,19 @@
 """One driver, named queries, managed transactions, and the driver's errors as ours.
 
-The only module besides `engines` that knows the driver. Transactions are tried again when the driver says that it
-helps, and on three occasions more: when a racing MERGE broke a uniqueness constraint, when what was read does not fit
-together, and when the acknowledgement of a commit was lost. For the last, every write of this layer may be repeated
-without changing anything.
+The only module besides `engines` that knows the driver. Transactions are tried again when the server says that it
+helps, and on four occasions more: when a racing one made the same thing (a node by MERGE, a part of the schema), when
+what was read does not fit together, when the acknowledgement of a commit was lost, and when the server ended it for the
+time that it took. For the third, every write of this layer may be repeated without changing anything.
+
+A connection that broke is replaced once, at once. If that does not help the database is down, and whoever asked knows
+best whether to wait for it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import neo4j
@@ -23,12 +26,13 @@ from neo4j.exceptions import (
     ServiceUnavailable,
     SessionExpired,
 )
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
 
 from autocontext.errors import ConfigError, DatabaseDown, DatabaseError, DatabaseUnavailable, QueryError
 from autocontext.graph.endpoint import Endpoint, Login
 from autocontext.graph.engines import EngineTraits, traits
 from autocontext.graph.queries import query
+from autocontext.graph.turns import turn
 from autocontext.version import __version__
 
 T = TypeVar("T")
@@ -98,7 +102,7 @@ class Connection:
                 auth=(login.username, login.password.get_secret_value()),
                 user_agent=f"autocontext/{__version__}",
                 connection_timeout=10,
-                max_transaction_retry_time=self.engine.retry_seconds,
+                max_transaction_retry_time=0,  # once more at once, on a new connection; the rest is done here
                 initial_retry_delay=0.05,
                 notifications_min_severity="OFF",  # a test looks at those of every query, where they can be acted upon
             )
@@ -128,8 +132,13 @@ class Connection:
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Runs `work` in one reading transaction."""
-        with translated(self.endpoint), self.session(default_access_mode=neo4j.READ_ACCESS) as session:
-            return session.execute_read(lambda inner: work(Transaction(inner)))
+
+        def once() -> T:
+            with self.session(default_access_mode=neo4j.READ_ACCESS) as session:
+                return session.execute_read(lambda inner: work(Transaction(inner)))
+
+        with translated(self.endpoint):
+            return self._repeated(once)
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -143,19 +152,15 @@ class Connection:
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Runs `work` in one transaction; it may be run again, so it must not do anything else."""
-        again = Retrying(
-            retry=retry_if_exception_type((ConstraintError, IncompleteCommit, Inconsistent)),
-            stop=stop_after_attempt(ATTEMPTS),
-            wait=wait_random_exponential(multiplier=0.02, max=0.5),
-            reraise=True,
-        )
         limited = neo4j.unit_of_work(timeout=self.engine.transaction_timeout(WRITE_SECONDS))
-        with translated(self.endpoint), self.session() as session:
-            for attempt in again:
-                with attempt:
-                    execute = session.execute_read if self.read_only else session.execute_write
-                    return execute(limited(lambda inner: work(Transaction(inner))))
-        raise AssertionError("tenacity gives up by raising")
+
+        def once() -> T:
+            with turn(self.endpoint.turns) if self.endpoint.turns else nullcontext(), self.session() as session:
+                execute = session.execute_read if self.read_only else session.execute_write
+                return execute(limited(lambda inner: work(Transaction(inner))))
+
+        with translated(self.endpoint):
+            return self._repeated(once)
 
     def run(self, name: str, **parameters: Any) -> list[Row]:
         """Runs one named query that writes, in a transaction of its own."""
@@ -164,6 +169,45 @@ class Connection:
     def rows(self, name: str, **parameters: Any) -> list[Row]:
         """All rows of one named query."""
         return self.read(lambda transaction: transaction.run(name, **parameters))
+
+    def _repeated(self, once: Callable[[], T]) -> T:
+        """One transaction, again while that may help."""
+
+        def enough(state: RetryCallState) -> bool:
+            error = state.outcome.exception() if state.outcome else None
+            if _timed_out(error):
+                return state.attempt_number >= 2
+            if state.attempt_number < ATTEMPTS:  # of seconds alone a busy machine may use up all in one attempt
+                return False
+            return not _refused(error) or (state.seconds_since_start or 0.0) > self.engine.retry_seconds
+
+        wait = wait_random_exponential(multiplier=0.02, max=0.5)
+        for attempt in Retrying(retry=retry_if_exception(_may_help), stop=enough, wait=wait, reraise=True):
+            with attempt:
+                return once()
+        raise AssertionError("tenacity gives up by raising")
+
+
+def _may_help(error: BaseException | None) -> bool:
+    """Is there any use in making the transaction again?"""
+    own = isinstance(error, (ConstraintError, IncompleteCommit, Inconsistent))
+    return own or _refused(error) or _timed_out(error) or _made_meanwhile(error)
+
+
+def _refused(error: BaseException | None) -> bool:
+    """Was it refused for another one's sake: a deadlock, a conflict?"""
+    return isinstance(error, Neo4jError) and error.is_retryable()
+
+
+def _made_meanwhile(error: BaseException | None) -> bool:
+    """Did another process make the same index or constraint? Neo4j's IF NOT EXISTS does not see one being made."""
+    code = (error.code or "") if isinstance(error, Neo4jError) else ""
+    return ".Schema." in code and code.endswith("AlreadyExists")
+
+
+def _timed_out(error: BaseException | None) -> bool:
+    """Did the server end it for its time? Then this process may have been paused: it is not told before it goes on."""
+    return isinstance(error, Neo4jError) and ".TransactionTimedOut" in (error.code or "")
 
 
 @contextmanager
@@ -177,6 +221,10 @@ def translated(endpoint: Endpoint) -> Iterator[None]:
             "Check NEO4J_USERNAME and NEO4J_PASSWORD."
         ) from error
     except (ServiceUnavailable, SessionExpired) as error:
+        if endpoint.engine == "embedded":
+            raise DatabaseDown(
+                f"the embedded database does not answer any more ({one_line(error)}). The same command starts it again."
+            ) from error
         raise DatabaseDown(
             f"no database answers at {endpoint.uri} ({one_line(error)}). "
             "Start it, correct NEO4J_URI, or unset it to use the embedded database."

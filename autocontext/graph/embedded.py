@@ -64,6 +64,7 @@ def attach(settings: Settings) -> Endpoint:
         database=DATABASE,
         writer=Login("root", SecretStr(passwords["root"])),
         reader=Login("reader", SecretStr(passwords["reader"])),
+        turns=folder.turns,
     )
 
 

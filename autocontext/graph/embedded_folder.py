@@ -6,6 +6,7 @@ HOME/database/
     server.json     the running server: process, ports (written when it answers)
     start.lock      held by whoever starts or stops a server
     serving.lock    held by the server's process for as long as it lives: the engine's files have one owner
+    writing.lock    held by one writer at a time, for one transaction
     server.log      what the server's process printed
     data/           the engine's own files
 """
@@ -67,6 +68,7 @@ class Folder:
         self.path = home / "database"
         self.lock = self.path / "start.lock"
         self.serving = self.path / "serving.lock"
+        self.turns = self.path / "writing.lock"
         self.log = self.path / "server.log"
         self.data = self.path / "data"
         self._version = self.path / "VERSION"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from pydantic import SecretStr
@@ -23,7 +24,8 @@ class Endpoint:
     """A Bolt address with its database and logins.
 
     `reader` is a second login whose user may only read (the embedded engine ignores the read access mode, so there
-    user Cypher runs under it); None where the engine enforces read access itself.
+    user Cypher runs under it); None where the engine enforces read access itself. `turns` is the file by which writers
+    take turns (`autocontext.graph.turns`); None where they need not.
     """
 
     engine: Engine
@@ -31,3 +33,4 @@ class Endpoint:
     database: str
     writer: Login
     reader: Login | None = None
+    turns: Path | None = None

@@ -29,7 +29,7 @@ class EngineTraits(Protocol):
 
     name: Engine
     retry_seconds: float
-    """How long the driver tries a transaction again by itself."""
+    """How long a transaction is at least tried again that the engine refused for another one's sake."""
 
     def check(self, agent: str) -> None:
         """Is the server new enough?
@@ -87,7 +87,7 @@ class EmbeddedTraits:
     """ArcadeDB, served on loopback over Bolt."""
 
     name: Engine = "embedded"
-    retry_seconds = 5.0  # a server that was killed does not come back by waiting: who needs it starts it
+    retry_seconds = 5.0
 
     def check(self, agent: str) -> None:
         """Its version is that of the installed package: always right."""

@@ -23,7 +23,7 @@ from typing import Any, Self
 import psutil
 
 from autocontext.errors import DatabaseError, InstanceBusy, LeaseLost
-from autocontext.graph.connection import Transaction
+from autocontext.graph.connection import WRITE_SECONDS, Transaction
 from autocontext.types import Lease
 
 LEASE_SECONDS = 30.0
@@ -68,6 +68,26 @@ def must_be_free(instance_id: str, stored: Mapping[str, Any], now: int, owner: s
     raise InstanceBusy(
         f"instance '{instance_id}' is being explored by pid {held.pid} on host '{held.host}' since {since} "
         f"(last sign {seconds} s ago). Wait for it, stop it, or explore under another name with --instance."
+    )
+
+
+def silent_holder(transaction: Transaction, instance_id: str) -> str:
+    """What to tell who is about to take the lease from a process that may only be paused; empty: there is none.
+
+    Raises:
+        InstanceBusy: somebody holds it.
+    """
+    seen = transaction.run("lease", id=instance_id)
+    if not seen:
+        return ""
+    must_be_free(instance_id, seen[0]["instance"], seen[0]["now"])
+    held = lease_of(seen[0]["instance"])
+    if held is None or _dead(held):
+        return ""
+    return (
+        f"taking instance '{instance_id}' over from pid {held.pid} on host '{held.host}', which gave no sign of life "
+        f"for {(seen[0]['now'] - held.seen) // 1000} s. If it was paused while it wrote, this takes up to "
+        f"{WRITE_SECONDS:g} s."
     )
 
 

@@ -62,19 +62,23 @@ class GraphStore(Reads):
         state = forest.state_row(instance_id, start, 0, 0)
         step = forest.step_row(instance_id, start.step, 0)
 
-        def work(transaction: Transaction) -> InstanceRecord:
+        def known(transaction: Transaction) -> InstanceRecord | None:
             rows = transaction.run("instance", id=instance_id)
             if rows and rows[0]["instance"]["applied_iteration"] < 0:
                 return instances.record_of(rows[0]["instance"])
-            if rows:
-                return instances.same_instance(instances.record_of(rows[0]["instance"]), spec)
+            return instances.same_instance(instances.record_of(rows[0]["instance"]), spec) if rows else None
+
+        def made(transaction: Transaction) -> InstanceRecord:
+            if (there := known(transaction)) is not None:
+                return there
             transaction.run("create_instance", instance=instance, state=state, step=step, scope=instance_id)
             return instances.record_of(instance)
 
-        record = self._connection.write(work)
+        # What is there is only read: a process that was stopped while it wrote must not be in the way.
+        record = self._connection.read(known) or self._connection.write(made)
         if record.applied_iteration < 0:
             self.forget(instance_id)
-            record = self._connection.write(work)
+            record = self._connection.write(made)
         return record
 
     def begin_run(
@@ -113,7 +117,7 @@ class GraphStore(Reads):
         usage: Mapping[str, int] | None = None,
         lease: Lease | None = None,
     ) -> None:
-        """A run has ended, and why.
+        """A run has ended, and why. Under the run's lease, saying it again changes nothing.
 
         Args:
             why: the planner's own words, or what was wrong.
@@ -128,14 +132,20 @@ class GraphStore(Reads):
 
         def work(transaction: Transaction) -> None:
             stored = self._locked(transaction, instance_id, lease)
+            told = (stored["status"], stored.get("stopped_because"), stored.get("stopped_why"))
+            if lease is not None and told == ("explored", reason, why):
+                return  # usage is added up: once
             before = json.loads(stored.get("closing_usage") or "{}")
             total = {name: before.get(name, 0) + (usage or {}).get(name, 0) for name in {*before, *(usage or {})}}
             transaction.run("finish", id=instance_id, reason=reason, why=why, usage=instances.json_of(total))
 
         self._connection.write(work)
 
-    def lease(self, instance_id: str) -> HeldLease:
+    def lease(self, instance_id: str, say: Callable[[str], None] = lambda text: None) -> HeldLease:
         """The right to write to an instance, for as long as the `with` lasts; see `autocontext.graph.leases`.
+
+        Args:
+            say: is told when it is taken from a process that may only be paused: that can take a while.
 
         Raises:
             UnknownInstance: there is no such instance.
@@ -143,6 +153,8 @@ class GraphStore(Reads):
         """
         self._writable()
         owner = leases.Owner.here()
+        if silent := self._connection.read(lambda transaction: leases.silent_holder(transaction, instance_id)):
+            say(silent)
 
         def work(transaction: Transaction) -> Lease:
             stored = leases.take(transaction, instance_id, owner)
