@@ -14,12 +14,18 @@ NEEDS_COMPILER := { command -v "$${CC:-cc}" >/dev/null 2>&1 || echo "No C compil
 # A home of its own, so that the demo never touches data of yours.
 DEMO_HOME := $(CURDIR)/.demo/home
 
-.PHONY: help demo test lint bench clean
+# The oldest driver that pyproject.toml allows, in an environment of its own that takes all else from $(VENV).
+OLDEST := $(VENV)/oldest-driver
+OLDEST_DRIVER := neo4j==5.28.*
+
+.PHONY: help demo test test-oldest-driver neo4j-image lint bench clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo     explore a game into the embedded database and ask it questions"
 	@echo "make test     the whole test suite (ARGS='-k words' for a part)"
+	@echo "make neo4j-image         the image of Neo4j for the tests, pulled or built"
+	@echo "make test-oldest-driver  the store's tests with the oldest Neo4j driver that is allowed"
 	@echo "make lint     style, types, import contracts"
 	@echo "make bench    the figures of benchmarks/ (ARGS=--help)"
 	@echo "make clean    remove all that these made"
@@ -29,6 +35,12 @@ demo: $(VENV)/user.stamp
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(ARGS)
+
+test-oldest-driver: $(OLDEST)/stamp
+	$(OLDEST)/bin/python -m pytest tests/unit tests/integration/test_store_*.py tests/integration/test_engines*.py $(ARGS)
+
+neo4j-image: $(VENV)/python.stamp
+	@$(BIN)/python tests/services/neo4j_image.py
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check
@@ -61,3 +73,12 @@ $(VENV)/user.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
 $(VENV)/dev.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
 	@$(PIP) -e '.[all,dev]' || $(NEEDS_COMPILER)
 	@touch $(VENV)/user.stamp $@
+
+$(OLDEST)/stamp: $(VENV)/dev.stamp
+	@rm -rf $(OLDEST)
+	@$(BIN)/python -m venv --without-pip $(OLDEST)
+	@$(BIN)/python -m pip --disable-pip-version-check --python $(OLDEST)/bin/python install --quiet --no-deps '$(OLDEST_DRIVER)'
+	@for place in $(OLDEST)/lib/python*/site-packages; do \
+		$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+			> $$place/main.pth; done
+	@touch $@

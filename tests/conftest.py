@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,11 @@ def run_cli(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.Complete
         return done
 
     return run
+
+
+def pytest_report_header() -> str:
+    """Which driver this is: the oldest that is allowed is tested as well (`make test-oldest-driver`)."""
+    return f"neo4j driver: {version('neo4j')}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

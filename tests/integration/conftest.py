@@ -14,6 +14,7 @@ import pytest
 
 from autocontext.config import Settings
 from autocontext.graph import embedded
+from autocontext.graph.connection import Connection
 from autocontext.graph.endpoint import Endpoint
 from autocontext.graph.store import GraphStore, endpoint_of
 from autocontext.types import Edit, Fact, Iteration, Observation, Spec, State, Step, Todo, Triplet
@@ -98,6 +99,20 @@ def store(endpoint: Endpoint) -> Iterator[GraphStore]:
     """A store on it."""
     with GraphStore(endpoint) as found:
         yield found
+
+
+@pytest.fixture
+def connection(endpoint: Endpoint) -> Iterator[Connection]:
+    """A connection of the test's own that may write."""
+    found = Connection(endpoint, endpoint.writer)
+    yield found
+    found.close()
+
+
+def rows(connection: Connection, cypher: str, **parameters: Any) -> list[list[Any]]:
+    """What a query of the test's own gives."""
+    found = connection.driver.execute_query(cypher, parameters, database_=connection.endpoint.database)
+    return [list(record.values()) for record in found.records]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A real game into a real database, end to end, as the command line does it."""
+"""A real game into a real database of each engine, end to end, as the command line does it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ from autocontext.environments.registry import open_environment
 from autocontext.evaluation.coverage import measure
 from autocontext.evaluation.textworld import read_truth
 
+from ..services.databases import DatabaseServer
+
+pytestmark = pytest.mark.service
+
 STEPS = 80
+graphs: dict[str, str] = {}
+"""The explored instance in its canonical form, by engine."""
 
 
 @pytest.fixture(scope="module")
-def explored(home, small_game: Path):
+def explored(database: DatabaseServer, small_game: Path):
     """Name of an instance explored for `STEPS` steps, and its report."""
     env = open_environment("textworld", str(small_game))
     with autocontext.open_store() as store:
@@ -34,6 +40,12 @@ def test_the_report_agrees_with_what_is_stored(explored):
     assert record.stopped_because == explored.stopped_because
     assert len(facts) == explored.facts
     assert [step.number for step in steps] == list(range(explored.steps + 1))
+
+
+def test_both_engines_hold_the_same_graph(explored, database: DatabaseServer):
+    with autocontext.open_store() as store:
+        graphs[database.engine] = json.dumps(store.canonical("explored"), sort_keys=True)
+    assert len(set(graphs.values())) == 1
 
 
 def test_every_fact_is_proven_by_a_step_that_names_it(explored):
@@ -78,7 +90,7 @@ def test_neither_objective_nor_score_is_stored_anywhere(explored, small_game: Pa
     assert not re.search(r"-= [\w ]+ =-\s*\d+/\d+", text)
 
 
-def test_a_run_on_a_known_instance_continues_where_it_stopped(home, run_cli, small_game: Path):
+def test_a_run_on_a_known_instance_continues_where_it_stopped(database, run_cli, small_game: Path):
     start = ["explore", "textworld", str(small_game), "--instance", "continued", "--no-learned", "--json"]
     first = json.loads(run_cli(*start, "--steps", "10").stdout)
     again = json.loads(run_cli(*start, "--steps", "10").stdout)
@@ -91,7 +103,7 @@ def test_a_run_on_a_known_instance_continues_where_it_stopped(home, run_cli, sma
 
 
 def test_later_instances_start_warm_and_no_learned_neither_reads_nor_writes(
-    home, run_cli, small_game: Path, tiny_game: Path
+    database, run_cli, small_game: Path, tiny_game: Path
 ):
     tables = "MATCH (i:Instance {id: $id})-[:REVEALED]->(t:Template) RETURN count(t) AS n"
 
@@ -112,7 +124,7 @@ def test_later_instances_start_warm_and_no_learned_neither_reads_nor_writes(
     assert templates("teacher") == 0
 
 
-def test_without_listed_actions_it_grows_its_own(home, run_cli, small_game: Path):
+def test_without_listed_actions_it_grows_its_own(database, run_cli, small_game: Path):
     options = ["--instance", "unlisted", "--no-admissible", "--no-learned", "--steps", "150"]
     run_cli("explore", "textworld", str(small_game), *options)
     with autocontext.open_client() as client:
@@ -121,7 +133,7 @@ def test_without_listed_actions_it_grows_its_own(home, run_cli, small_game: Path
     assert (found.facts.precision or 0) >= 0.97, found.facts.wrong
 
 
-def test_a_locked_door_tells_its_key(home, tiny_game: Path):
+def test_a_locked_door_tells_its_key(database, tiny_game: Path):
     env = open_environment("textworld", str(tiny_game))
     with autocontext.open_store() as store:
         autocontext.explore(env, store, budget=100, instance="locked")

@@ -165,7 +165,7 @@ def neo4j_server() -> Iterator[Neo4jServer]:
         raise NoNeo4j(f"{refused}{neo4j_image.IMAGE} cannot be pulled; `make neo4j-image` builds it")
 
     testcontainers_config.ryuk_disabled = True  # its helper's image may be out of reach; see _remove_abandoned
-    password, port = secrets.token_hex(8), _free_port()
+    password, port = secrets.token_hex(8), free_port()
     uri = f"bolt://127.0.0.1:{port}"
     container = Neo4jContainer(neo4j_image.IMAGE, password=password, username="neo4j")
     container.get_connection_url = lambda: uri  # it would ask for another way where it believes to be in a container
@@ -186,7 +186,8 @@ def _remove_abandoned(client: Any) -> None:
             container.remove(force=True, v=True)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody uses at the moment."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
