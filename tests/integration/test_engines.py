@@ -70,7 +70,7 @@ def test_a_writing_transaction_is_ended_after_its_time(
 
     def paused(transaction: Transaction) -> None:
         transaction.run("lock_instance", id=book.id, token="x")
-        time.sleep(1.5)
+        time.sleep(4)  # Neo4j looks every two seconds
         transaction.run("finish", id=book.id, reason="steps", why="", usage="{}")
 
     if endpoint.engine == "neo4j":

@@ -72,8 +72,11 @@ _SPECIAL = re.compile(r'([+\-!(){}\[\]^"~*?:\\/&|])')
 
 
 def search(connection: Connection, scope: str, text: str) -> list[str]:
-    """Names with one of the words. The scope is in the query, because the limit comes before any filter."""
-    words = [_SPECIAL.sub(r"\\\1", word) for word in text.lower().split()]
+    """Names with one of the words. The scope is in the query, because the limit comes before any filter.
+
+    A word of signs only is left out: nothing would be left of it, and then the scope alone would be searched for.
+    """
+    words = [_SPECIAL.sub(r"\\\1", word) for word in text.lower().split() if any(map(str.isalnum, word))]
     if not words:
         return []
     found = rows(connection, SEARCH, q=f"+scope_token:{rules.scope_token(scope)} +name:({' OR '.join(words)})")

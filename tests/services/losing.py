@@ -38,16 +38,23 @@ class LosingProxy:
                 threading.Thread(target=self._answers, args=(client, server, lost), daemon=True).start()
 
     def _asks(self, client: socket.socket, server: socket.socket, lost: threading.Event) -> None:
-        with contextlib.suppress(OSError), server:
+        with contextlib.suppress(OSError):
             while data := client.recv(65536):
                 if self.to_lose and data.endswith(COMMIT):
                     self.to_lose -= 1
                     lost.set()
                 server.sendall(data)
+        _hang_up(server)
 
     def _answers(self, client: socket.socket, server: socket.socket, lost: threading.Event) -> None:
-        with contextlib.suppress(OSError), client:
-            while data := server.recv(65536):
-                if lost.is_set():
-                    return  # the server has committed, or it would not answer
+        with contextlib.suppress(OSError):
+            while (data := server.recv(65536)) and not lost.is_set():  # it has committed, or it would not answer
                 client.sendall(data)
+        _hang_up(client)
+
+
+def _hang_up(line: socket.socket) -> None:
+    """Also for the thread that listens to it; closing alone would not end its waiting."""
+    with contextlib.suppress(OSError):
+        line.shutdown(socket.SHUT_RDWR)
+    line.close()
