@@ -37,6 +37,7 @@ test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(ARGS)
 
 test-oldest-driver: $(OLDEST)/stamp
+	@$(OLDEST)/bin/python -c "import neo4j; assert neo4j.__version__.startswith('5.28.'), neo4j.__version__"
 	$(OLDEST)/bin/python -m pytest tests/unit tests/integration/test_store_*.py tests/integration/test_engines*.py $(ARGS)
 
 neo4j-image: $(VENV)/python.stamp
