@@ -12,9 +12,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import version
 from pathlib import Path
 
+import neo4j
 import pytest
 
 from .services.databases import DatabaseServer, EmbeddedServer, Neo4jServer, NoNeo4j, neo4j_server
@@ -119,11 +119,6 @@ def run_cli(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.Complete
     return run
 
 
-def pytest_report_header() -> str:
-    """Which driver this is: the oldest that is allowed is tested as well (`make test-oldest-driver`)."""
-    return f"neo4j driver: {version('neo4j')}"
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """One line about what was not tested because there is no Neo4j."""
     reports = [report for outcome in ("skipped", "failed", "error") for report in terminalreporter.getreports(outcome)]
@@ -177,6 +172,11 @@ def _forget_instances(kept: Iterable[str] = ()) -> set[str]:
             if record.id not in kept:
                 store.forget(record.id)
     return set(kept)
+
+
+def pytest_report_header() -> str:
+    """Which driver this is: the oldest that is allowed is tested as well (`make test-oldest-driver`)."""
+    return f"neo4j driver: {neo4j.__version__}"
 
 
 def _fail(report: pytest.TestReport | pytest.CollectReport) -> None:
