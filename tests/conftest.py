@@ -6,12 +6,13 @@ itself where that is missing. With AUTOCONTEXT_REQUIRE_SERVICES=1, as in CI, suc
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import neo4j
@@ -117,6 +118,27 @@ def run_cli(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.Complete
         return done
 
     return run
+
+
+@pytest.fixture
+def call_cli() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Like `run_cli`, but in this process: for commands that import much and are called often."""
+    from autocontext.cli.app import main
+
+    def call(*words: str, check: bool = True, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        out, err = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.setattr(sys, "argv", ["autocontext", *words])
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        code = ended.value.code
+        done = subprocess.CompletedProcess(words, code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
+        assert not check or done.returncode == 0, done.stderr
+        return done
+
+    return call
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

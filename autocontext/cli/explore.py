@@ -75,7 +75,7 @@ def explore(
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}.")
     for name, amount in (("--max-seconds", max_seconds), ("--max-cost", max_cost)):
-        if amount is not None and amount <= 0:
+        if amount is not None and not amount > 0:  # nan is neither
             raise UsageError(f"{name} must be positive, not {amount}.")
     budget = Budget(
         steps=steps, iterations=max_iterations, seconds=max_seconds, patience=patience,

@@ -51,13 +51,17 @@ class FallbackPlanner:
         self.first = first
         self.second = second
         self.say = say
+        self._told = False
 
     def propose(self, forest: Forest, knowledge: Knowledge) -> Plan:
         """The first planner's plan if there is anything in it, else the second's, with the first's refusals."""
         plan = self.first.propose(forest, knowledge)
         if plan.accepted or plan.stop:
+            self._told = False
             return plan
-        self.say(f"iteration {forest.iterations + 1}: the model proposed nothing valid; planned systematically.")
+        if not self._told:  # once for as long as it lasts
+            self._told = True
+            self.say(f"iteration {forest.iterations + 1}: the model proposed nothing valid; planned systematically.")
         other = self.second.propose(forest, knowledge)
         # That the other one knows nothing is no reason to end: the model may know something the next time.
         return Plan(other.accepted, plan.rejected + other.rejected)

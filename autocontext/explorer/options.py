@@ -50,10 +50,8 @@ class Options(Data):
         there = model or bool(self.model or self.replay)
         roles: dict[str, PlannerName | Reads] = {
             "planner": self.planner or ("model" if there else "systematic"),
-            **{
-                name: getattr(self, name) or ("model" if there else "rules")
-                for name in ("extractor", "key_results", "promotion")
-            },
+            "extractor": self.extractor or ("model" if there or self.extractor_model else "rules"),
+            **{name: getattr(self, name) or ("model" if there else "rules") for name in ("key_results", "promotion")},
         }
         wanting = [name for name, by in roles.items() if by == "model"]
         only_extractor = wanting == ["extractor"] and self.extractor_model
