@@ -24,6 +24,7 @@
     ├── LeaseLost                    this process held it, and another one took it
     ├── ImportFailed                 a file is no export of an instance, or cannot be imported under that name
     ├── UnknownFact                  no fact of the instance answers to that reference
+    ├── LogRefused                   a log of recorded steps cannot be ingested
     └── InvalidEdit                  a triplet breaks a rule of the data model
 
 A message says what happened, where, and what to do next; it fits on one line.
@@ -134,3 +135,7 @@ class UnknownFact(AutoContextError):
 
 class InvalidEdit(AutoContextError):
     """A triplet or an edit breaks a rule of the data model."""
+
+
+class LogRefused(AutoContextError):
+    """A log of recorded steps cannot be read, or a line of it is wrong."""

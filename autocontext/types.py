@@ -206,11 +206,12 @@ class Failure(Data):
 
 
 class Episode(Data):
-    """A recorded trajectory that was not explored but ingested; its first step shows the start."""
+    """A recorded trajectory that was not explored but ingested. A long one comes in parts, in several iterations."""
 
-    id: str
+    id: str = Field(description="A hash of what was recorded: the same trajectory is stored once.")
     source: str = ""
-    steps: tuple[Step, ...] = ()
+    start: int = Field(default=0, ge=0, description="Number of the step that shows its start: 0, or its own first one.")
+    steps: tuple[Step, ...] = Field(default=(), description="Its own steps, or, in an iteration, the next of them.")
 
 
 # --- one transaction ----------------------------------------------------------------------------------

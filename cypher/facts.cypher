@@ -7,6 +7,13 @@ UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.id}]->(object:Entity)
 RETURN properties(fact) AS fact, subject.name AS subject, object.name AS object, object.value AS object_is_value
 
+// name: touched_facts_by_object
+// The same from their objects, for many facts of one subject: each would look through all the others.
+// $rows: [{id, object}]
+UNWIND $rows AS row
+MATCH (object:Entity {id: row.object})<-[fact:FACT {id: row.id}]-(subject:Entity)
+RETURN properties(fact) AS fact, subject.name AS subject, object.name AS object, object.value AS object_is_value
+
 // name: upsert_entities!
 // Entities and values; one that is there keeps the spelling under which it came.
 // $rows: [{id, name, key, value}]  $scope: string  $scope_token: string
@@ -16,16 +23,34 @@ ON CREATE SET entity.scope = $scope, entity.scope_token = $scope_token,
               entity.name = row.name, entity.key = row.key, entity.value = row.value
 RETURN count(entity) AS written
 
-// name: upsert_facts!
-// Facts as they are after an iteration. Both ends must exist: a missing end skips its row silently, so the caller
-// compares `written` with the rows it sent.
+// name: create_facts!
+// New facts. Both ends must exist: a missing end skips its row silently, so the caller compares `written` with the rows
+// it sent.
 // $rows: [{id, subject, object, predicate, kind, live, added, retired, evidence, retired_evidence}]  $scope: string
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})
 MATCH (object:Entity {id: row.object})
-MERGE (subject)-[fact:FACT {id: row.id}]->(object)
+CREATE (subject)-[fact:FACT {id: row.id}]->(object)
 SET fact.scope = $scope, fact.predicate = row.predicate, fact.kind = row.kind, fact.live = row.live,
     fact.added = row.added, fact.retired = row.retired,
+    fact.evidence = row.evidence, fact.retired_evidence = row.retired_evidence
+RETURN count(fact) AS written
+
+// name: update_facts!
+// Facts that were there, as they are after an iteration; found from their subjects.
+// $rows: [{id, subject, kind, live, added, retired, evidence, retired_evidence}]
+UNWIND $rows AS row
+MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.id}]->(:Entity)
+SET fact.kind = row.kind, fact.live = row.live, fact.added = row.added, fact.retired = row.retired,
+    fact.evidence = row.evidence, fact.retired_evidence = row.retired_evidence
+RETURN count(fact) AS written
+
+// name: update_facts_by_object!
+// The same, found from their objects.
+// $rows: [{id, object, kind, live, added, retired, evidence, retired_evidence}]
+UNWIND $rows AS row
+MATCH (object:Entity {id: row.object})<-[fact:FACT {id: row.id}]-(:Entity)
+SET fact.kind = row.kind, fact.live = row.live, fact.added = row.added, fact.retired = row.retired,
     fact.evidence = row.evidence, fact.retired_evidence = row.retired_evidence
 RETURN count(fact) AS written
 

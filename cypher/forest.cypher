@@ -48,6 +48,27 @@ CREATE (todo)-[:PROMOTED_TO {scope: $scope}]->(state)
 SET state = row.state
 RETURN count(state) AS written
 
+// name: create_episodes!
+// Recorded trajectories; one of which a part is there already goes on.
+// $rows: [{id, scope, source, start, iteration, position}]  $instance: string  $scope: string
+UNWIND $rows AS row
+MATCH (instance:Instance {id: $instance})
+MERGE (episode:Episode {id: row.id})
+ON CREATE SET episode.scope = row.scope, episode.source = row.source, episode.start = row.start,
+              episode.iteration = row.iteration, episode.position = row.position
+MERGE (instance)-[link:EPISODE]->(episode)
+SET link.scope = $scope
+RETURN count(episode) AS written
+
+// name: create_episode_steps!
+// Steps below the episodes to which they belong.
+// $rows: [{episode, step: {id, number, ...}}]  $scope: string
+UNWIND $rows AS row
+MATCH (episode:Episode {id: row.episode})
+CREATE (episode)-[:STEP {scope: $scope}]->(step:Step)
+SET step = row.step
+RETURN count(step) AS written
+
 // name: mark_diverged!
 // Todos of earlier iterations that replay differently now.
 // $rows: [{id}]
@@ -119,6 +140,27 @@ ORDER BY todo.iteration, todo.position
 MATCH (todo:Todo {scope: $scope})-[:STEP]->(step:Step)
 RETURN todo.id AS todo, properties(step) AS step
 ORDER BY step.number
+
+// name: episodes
+// All episodes of an instance in the order in which they were ingested.
+// $scope: string
+MATCH (episode:Episode {scope: $scope})
+RETURN properties(episode) AS episode
+ORDER BY episode.iteration, episode.position
+
+// name: episode_steps
+// Their steps.
+// $scope: string
+MATCH (episode:Episode {scope: $scope})-[:STEP]->(step:Step)
+RETURN episode.id AS episode, properties(step) AS step
+ORDER BY step.number
+
+// name: episode_numbers
+// The numbers of their steps: how far each was ingested.
+// $scope: string
+MATCH (episode:Episode {scope: $scope})
+OPTIONAL MATCH (episode)-[:STEP]->(step:Step)
+RETURN episode.id AS episode, episode.start AS start, collect(step.number) AS numbers
 
 // name: steps
 // Some steps by their ids.

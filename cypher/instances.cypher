@@ -16,6 +16,13 @@ CREATE (instance:Instance)-[:HAS_STATE {scope: $scope}]->(state:State)-[:STEP {s
 SET instance = $instance, state = $state, step = $step
 RETURN instance.id AS id
 
+// name: adopt_source!
+// Of an instance that was only ingested it is known now what it is.
+// $id: string  $source: string  $source_hash: string  $description: string
+MATCH (instance:Instance {id: $id})
+SET instance.source = $source, instance.source_hash = $source_hash, instance.description = $description
+RETURN properties(instance) AS instance
+
 // name: begin_run!
 // A run starts, or goes on, under these settings. What is kept of usage beyond the iterations is that of the runs before.
 // $id: string  $settings: JSON  $learned: JSON
@@ -57,6 +64,10 @@ MATCH (node:Step {scope: $scope}) WITH node LIMIT $size DETACH DELETE node RETUR
 // name: forget_todos!
 // $scope: string  $size: integer
 MATCH (node:Todo {scope: $scope}) WITH node LIMIT $size DETACH DELETE node RETURN count(node) AS deleted
+
+// name: forget_episodes!
+// $scope: string  $size: integer
+MATCH (node:Episode {scope: $scope}) WITH node LIMIT $size DETACH DELETE node RETURN count(node) AS deleted
 
 // name: forget_states!
 // $scope: string  $size: integer

@@ -35,6 +35,10 @@ CREATE CONSTRAINT todo_id IF NOT EXISTS FOR (node:Todo) REQUIRE node.id IS UNIQU
 // `SCOPE/step-N`: a step's number is given once.
 CREATE CONSTRAINT step_id IF NOT EXISTS FOR (node:Step) REQUIRE node.id IS UNIQUE
 
+// name: schema_v1_episode_id!
+// `SCOPE/HASH`, of what was recorded: the same trajectory is stored once.
+CREATE CONSTRAINT episode_id IF NOT EXISTS FOR (node:Episode) REQUIRE node.id IS UNIQUE
+
 // name: schema_v1_entity_id!
 // A hash of scope and key: index keys are limited to about 8 kB, names are not.
 CREATE CONSTRAINT entity_id IF NOT EXISTS FOR (node:Entity) REQUIRE node.id IS UNIQUE
@@ -62,6 +66,10 @@ CREATE INDEX state_scope IF NOT EXISTS FOR (node:State) ON (node.scope)
 // name: schema_v1_todo_scope!
 // Everything of one instance, label by label.
 CREATE INDEX todo_scope IF NOT EXISTS FOR (node:Todo) ON (node.scope)
+
+// name: schema_v1_episode_scope!
+// Everything of one instance, label by label.
+CREATE INDEX episode_scope IF NOT EXISTS FOR (node:Episode) ON (node.scope)
 
 // name: schema_v1_step_scope!
 // Everything of one instance, label by label.

@@ -88,6 +88,14 @@ CREATE (parent)-[:STEP {scope: $scope}]->(step:Step)
 SET step = row.step
 RETURN count(step) AS written
 
+// name: import_episode_steps!
+// $rows: [{parent, step: {id, ...}}]  $scope: string
+UNWIND $rows AS row
+MATCH (parent:Episode {id: row.parent})
+CREATE (parent)-[:STEP {scope: $scope}]->(step:Step)
+SET step = row.step
+RETURN count(step) AS written
+
 // name: import_entities!
 // $rows: [{id, name, key, value}]  $scope: string  $scope_token: string
 UNWIND $rows AS row

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from autocontext.cli import correct, db, explore, games, look, measure, transfer
+from autocontext.cli import correct, db, explore, games, ingest, look, measure, transfer
 from autocontext.cli.output import Json, messages, print_json, print_text
 from autocontext.errors import AutoContextError, UsageError
 from autocontext.version import __version__
@@ -29,6 +29,7 @@ app.command("forest")(look.forest)
 app.command("evidence")(look.evidence)
 app.command("history")(look.history)
 app.command("query")(look.query)
+app.command("ingest")(ingest.ingest)
 app.command("assert")(correct.assert_)
 app.command("retire")(correct.retire)
 app.command("export")(transfer.export)

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 from autocontext.client.forest import render_forest
 from autocontext.config import Settings
 from autocontext.graph.store import GraphStore, QueryResult
-from autocontext.types import Data, Fact, InstanceRecord, Step
+from autocontext.types import Data, Episode, Fact, InstanceRecord, Step
 
 
 class Event(Data):
@@ -95,10 +95,16 @@ class ContextClient:
         return [Event(iteration=n, what=what, because=reasons.get(n, "")) for n, what in sorted(found)]
 
     def steps(self, instance_id: str) -> list[Step]:
-        """All steps of the exploration, the reset's step 0 first."""
+        """All steps, explored or ingested, the reset's step 0 first."""
         states, todos = self._store.load_forest(instance_id)
-        first = [state.step for state in states if state.step is not None]
-        return sorted(first + [step for todo in todos for step in todo.steps], key=lambda step: step.number)
+        steps = [state.step for state in states if state.step is not None]
+        steps += [step for todo in todos for step in todo.steps]
+        steps += [step for episode in self._store.episodes(instance_id) for step in episode.steps]
+        return sorted(steps, key=lambda step: step.number)
+
+    def episodes(self, instance_id: str) -> list[Episode]:
+        """The recorded trajectories that were ingested."""
+        return self._store.episodes(instance_id)
 
     def forest(self, instance_id: str, *, max_tokens: int | None = None) -> str:
         """The TODO forest as indented text within a budget of (estimated) tokens."""

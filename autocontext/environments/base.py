@@ -115,8 +115,8 @@ class Reader(Protocol):
 
 
 def default_spec(environment: object) -> Spec:
-    """The spec of an object that has none: named after its class."""
-    kind = type(environment)
+    """The spec of an object (or of its class) that has none: named after its class."""
+    kind = environment if isinstance(environment, type) else type(environment)
     source = f"{kind.__module__}:{kind.__qualname__}"
     return Spec(
         environment="custom", source=source, source_hash=source, description=(kind.__doc__ or "").split("\n")[0]

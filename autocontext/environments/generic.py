@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from autocontext.environments.base import shows
+from autocontext.environments.trail import follow_path
 from autocontext.types import Edit, Facet, Observation, Step, Triplet
 
 LENGTH = 200
@@ -36,9 +37,8 @@ class GenericReader:
 
     def place(self, path: Sequence[Step]) -> str:
         """The last heading on the path; before any, the first sentence of the reset."""
-        for step in reversed(path):
-            if not step.refused and (found := heading(step.observation.text)):
-                return found
+        if found := follow_path(path, "generic.place", "", _heading_after):
+            return found
         first = path[0].observation.text.strip() if path else ""
         return re.split(r"[.!?\n]", first, maxsplit=1)[0].strip()[:60]
 
@@ -113,6 +113,11 @@ class GenericReader:
             yield shows(before, f"{step.action} leads to", here, "mechanics", step.number)
         elif text:
             yield shows(before, f"{step.action} gives", text, "mechanics", step.number, value=True)
+
+
+def _heading_after(before: str, path: Sequence[Step]) -> str:
+    """The last heading up to the end of the path, if `before` was the one until then."""
+    return before if path[-1].refused else heading(path[-1].observation.text) or before
 
 
 def heading(text: str) -> str | None:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 
 from autocontext.environments.base import Reader
 from autocontext.environments.playing import Diverged
+from autocontext.environments.trail import Trail
 from autocontext.errors import StepFailure
+from autocontext.explorer.changes import Changes
 from autocontext.explorer.steps import Plan, Reading
 from autocontext.types import (
-    Facet,
     Fact,
     InstanceRecord,
     Iteration,
@@ -35,7 +36,7 @@ RESET_DIFFERS = (
     "explore it under another name with --instance, or make it start the same every time."
 )
 
-Situation = frozenset[Facet]
+Situation = Changes
 """What a path has changed of the start."""
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -48,7 +49,7 @@ class Node:
     id: str
     parent: str | None
     todo: Todo | None
-    path: tuple[Step, ...]
+    path: Trail
     place: str
     changed: Situation
     diverged: bool = False
@@ -119,8 +120,8 @@ class Forest:
         """S0, or the promotion of a todo that is already here."""
         self.states[state.id] = state
         if state.step is not None:
-            path = (state.step,)
-            self._insert(Node(state.id, None, None, path, self.reader.place(path), frozenset()))
+            path = Trail((state.step,))
+            self._insert(Node(state.id, None, None, path, self.reader.place(path), Situation()))
             self._words.update(_words(state.step))
         elif state.promoted_from is not None:
             origin = self.nodes[state.promoted_from]
@@ -135,7 +136,7 @@ class Forest:
         path = parent.path + todo.steps
         changed = parent.changed
         for end in range(len(parent.path), len(path)):
-            changed |= self.reader.changed_facets(path[: end + 1])
+            changed = changed.and_then(self.reader.changed_facets(path[: end + 1]))
         node = Node(todo.id, parent.id, todo, path, self.reader.place(path), changed)
         self.todos[todo.id] = todo
         pair = (parent.place, todo.text)

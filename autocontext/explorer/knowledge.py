@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autocontext.types import Edit, Fact, FactKind, Naming, Triplet, normalise
@@ -12,11 +12,19 @@ Key = tuple[str, str, str, bool]
 
 @dataclass
 class Known:
-    """One live fact: how it is known, and by which steps."""
+    """One fact: how it is known, and by which steps."""
 
     triplet: Triplet
     kind: FactKind
     evidence: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Triplets:
+    facts: Mapping[Key, Known]
+
+    def __iter__(self) -> Iterator[Triplet]:
+        return (known.triplet for known in self.facts.values())
 
 
 @dataclass
@@ -28,8 +36,8 @@ class Knowledge:
     entities: set[str] = field(default_factory=set)
     said: dict[tuple[str, str], str] = field(default_factory=dict)
     """(subject, predicate) of the live facts, normalised -> one object that was said."""
-    withdrawn: set[Key] = field(default_factory=set)
-    """Facts that a person retired: they stay retired, whatever is seen."""
+    retired: dict[Key, Known] = field(default_factory=dict)
+    """Facts that were live: one that comes back has its old evidence too, and those that a person retired stay so."""
     _shown: set[str] = field(default_factory=set)
     """Entities that a step has shown; a person may name others."""
     _spelled: dict[str, str] = field(default_factory=dict)
@@ -39,7 +47,7 @@ class Knowledge:
 
     @classmethod
     def load(cls, facts: Iterable[Fact], naming: Naming) -> Knowledge:
-        """From stored facts; retired ones count only for the names they brought, and for a person's word."""
+        """From stored facts; retired ones count for the names they brought, and in case they come back."""
         knowledge = cls(naming)
         for fact in facts:
             knowledge.spelled(fact.triplet)
@@ -51,8 +59,7 @@ class Knowledge:
             knowledge.entities |= names
             if fact.evidence:
                 knowledge._shown |= names
-            if fact.kind == "person":
-                knowledge.withdrawn.add(knowledge.key(fact.triplet))
+            knowledge.retired[knowledge.key(fact.triplet)] = Known(fact.triplet, fact.kind, fact.evidence)
         return knowledge
 
     def key(self, triplet: Triplet) -> Key:
@@ -82,11 +89,10 @@ class Knowledge:
 
     def word_against(self, edit: Edit) -> str:
         """What a person said that forbids an edit of another kind; '': nothing. The store keeps the same rule."""
-        key = self.key(edit.triplet)
-        if edit.op == "add":
-            return "a person retired this fact" if key in self.withdrawn else ""
-        known = self.facts.get(key)
-        return "a person asserted this fact" if known is not None and known.kind == "person" else ""
+        known = (self.retired if edit.op == "add" else self.facts).get(self.key(edit.triplet))
+        if known is None or known.kind != "person":
+            return ""
+        return f"a person {'retired' if edit.op == 'add' else 'asserted'} this fact"
 
     def apply(self, edit: Edit) -> set[str]:
         """Add, add evidence or remove; returns the names that no step had shown before.
@@ -98,16 +104,14 @@ class Knowledge:
         if not personal and self.word_against(edit):
             return set()
         if edit.op == "remove":
-            if self.facts.pop(key, None) is not None and personal:
-                self.withdrawn.add(key)
+            if (gone := self.facts.pop(key, None)) is not None:
+                self.retired[key] = Known(gone.triplet, "person" if personal else gone.kind, gone.evidence)
             self.said = {found[:2]: known.triplet.object for found, known in self.facts.items()}
             return set()
-        self.withdrawn.discard(key)
-        old = self.facts.get(key)
-        kind, evidence = edit.kind, set(edit.evidence)
-        if old is not None:
-            kind = edit.kind if personal or old.kind == "inferred" else old.kind
-            evidence |= set(old.evidence)
+        live, past = self.facts.get(key), self.retired.pop(key, None)
+        old = live or past
+        kind = edit.kind if live is None or personal or live.kind == "inferred" else live.kind
+        evidence = {*edit.evidence, *(old.evidence if old else ())}
         self.facts[key] = Known(old.triplet if old else edit.triplet, kind, tuple(sorted(evidence)))
         self.said[key[:2]] = edit.triplet.object
         names = self.names(edit.triplet)
@@ -120,8 +124,9 @@ class Knowledge:
         """The object of a live fact of this subject and predicate, if there is one."""
         return self.said.get((normalise(subject, self.naming), normalise(predicate)))
 
-    def triplets(self) -> list[Triplet]:
-        return [known.triplet for known in self.facts.values()]
+    def triplets(self) -> Iterable[Triplet]:
+        """Those that are live while one looks: readers are given them with every step, and few look at them."""
+        return _Triplets(self.facts)
 
     def proven(self) -> list[tuple[Triplet, Sequence[int]]]:
         """Live facts that steps show and that are not themselves inferred, with their evidence."""

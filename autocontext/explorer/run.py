@@ -198,10 +198,10 @@ def _load(store: RunStore, record: InstanceRecord, reader: Reader, options: Opti
     if options.asks:
         turns = store.iterations(record.id)
         store.ledger.begin([*(turn["usage"] for turn in turns), record.closing_usage])
-        if turns:
-            forest.rejected_paths = tuple(RejectedPath.model_validate(row) for row in turns[-1]["rejected_paths"])
-            forest.rejected_edits = tuple(RejectedEdit.model_validate(row) for row in turns[-1]["rejected_edits"])
-            forest.unread = tuple(turns[-1]["unread"])
+        for turn in [turn for turn in turns if not turn["because"] and not turn["episodes"]][-1:]:
+            forest.rejected_paths = tuple(RejectedPath.model_validate(row) for row in turn["rejected_paths"])
+            forest.rejected_edits = tuple(RejectedEdit.model_validate(row) for row in turn["rejected_edits"])
+            forest.unread = tuple(turn["unread"])
     return forest, Knowledge.load(facts, record.naming)
 
 

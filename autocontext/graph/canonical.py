@@ -32,4 +32,6 @@ def rows(record: InstanceRecord, spool: Spool) -> Iterator[dict[str, Any]]:
         row = {name: value for name, value in json.loads(line).items() if name not in _LEFT_OUT}
         if row["row"] == "step":
             row["facts"] = shown(spool, row["number"])
+        elif row["row"] == "episode":
+            del row["source"]
         yield dict(sorted(row.items()))

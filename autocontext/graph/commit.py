@@ -6,6 +6,7 @@ import hashlib
 import json
 import uuid
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from autocontext.errors import DatabaseError, InvalidEdit, UnknownInstance
@@ -56,8 +57,8 @@ def apply_iteration(
             f"instance '{scope}' {where}, so iteration {iteration.n} cannot be committed; "
             "start the exploration again: it continues from what is stored."
         )
-    new_steps = [step for todo in iteration.todos for step in todo.steps]
-    numbers = [step.number for step in new_steps]
+    numbers = [step.number for todo in iteration.todos for step in todo.steps]
+    numbers += [step.number for episode in iteration.episodes for step in episode.steps]
     if numbers and (len(set(numbers)) != len(numbers) or min(numbers) <= last_step):
         raise DatabaseError(f"iteration {iteration.n} of '{scope}' numbers a step twice (the last was {last_step}).")
     new_last = max(numbers, default=last_step)
@@ -67,7 +68,8 @@ def apply_iteration(
 
     changed, fact_ids, counts = _settle(transaction, scope, iteration, naming)
     _write_todos(transaction, scope, iteration, fact_ids)
-    _write_facts(transaction, scope, naming, changed)
+    _write_episodes(transaction, scope, iteration, fact_ids)
+    _write_facts(transaction, scope, naming, changed, iteration.n)
     old_steps = [
         {"id": forest.step_id(scope, number), "fact_ids": ids}
         for number, ids in sorted(fact_ids.items())
@@ -106,8 +108,11 @@ def _settle(
 ) -> tuple[list[Fact], dict[int, list[str]], dict[str, int]]:
     """The facts that change, which facts each step is evidence for, and how many were added and retired."""
     verdicts = rules.settle(iteration.edits, scope, naming)
-    touched = [{"id": verdict.id, "subject": verdict.id.rpartition("-")[0]} for verdict in verdicts]
-    old = {fact.id: fact for fact in map(rules.fact_of, transaction.read_rows("touched_facts", touched))}
+    touched = [rules.ends_row(verdict.id, verdict.triplet, scope, naming) for verdict in verdicts]
+    by_subject, by_object = _by_rarer_end(touched)
+    found = transaction.read_rows("touched_facts", by_subject)
+    found += transaction.read_rows("touched_facts_by_object", by_object)
+    old = {fact.id: fact for fact in map(rules.fact_of, found)}
     changed: list[Fact] = []
     fact_ids: dict[int, list[str]] = {}
     counts = {"added": 0, "retired": 0}
@@ -126,10 +131,8 @@ def _settle(
 
 
 def _write_todos(transaction: Transaction, scope: str, iteration: Iteration, fact_ids: dict[int, list[str]]) -> None:
-    ids = [todo.id for todo in iteration.todos] + [state.id for state in iteration.promoted]
-    for identifier in ids:
-        if "/" in identifier or not identifier:
-            raise DatabaseError(f"'{identifier}' is no id for a state or todo: it may not be empty or hold a slash.")
+    _must_be_local(todo.id for todo in iteration.todos)
+    _must_be_local(state.id for state in iteration.promoted)
     transaction.write_rows("create_todos", forest.todo_rows(scope, iteration, fact_ids), scope=scope)
     links = [
         {"id": forest.global_id(scope, todo.id), "parent": forest.global_id(scope, todo.parent)}
@@ -149,12 +152,39 @@ def _write_todos(transaction: Transaction, scope: str, iteration: Iteration, fac
     _all_written(transaction.write_rows("mark_diverged", diverged), diverged, "todos that diverged")
 
 
-def _write_facts(transaction: Transaction, scope: str, naming: Naming, changed: list[Fact]) -> None:
+def _write_episodes(transaction: Transaction, scope: str, iteration: Iteration, fact_ids: dict[int, list[str]]) -> None:
+    _must_be_local(episode.id for episode in iteration.episodes)
+    episodes = forest.episode_rows(scope, iteration)
+    written = transaction.write_rows("create_episodes", episodes, instance=scope, scope=scope)
+    _all_written(written, episodes, "episodes")
+    steps = forest.episode_step_rows(scope, iteration, fact_ids)
+    _all_written(transaction.write_rows("create_episode_steps", steps, scope=scope), steps, "steps of episodes")
+
+
+def _must_be_local(identifiers: Iterable[str]) -> None:
+    for identifier in identifiers:
+        if "/" in identifier or not identifier:
+            raise DatabaseError(f"'{identifier}' is no id of its own: it may not be empty or hold a slash.")
+
+
+def _write_facts(transaction: Transaction, scope: str, naming: Naming, changed: list[Fact], n: int) -> None:
     entities = rules.entity_rows((fact for fact in changed if fact.live), scope, naming)
     token = rules.scope_token(scope)
     transaction.write_rows("upsert_entities", entities, scope=scope, scope_token=token)
-    rows = [rules.fact_row(fact, scope, naming) for fact in changed]
-    _all_written(transaction.write_rows("upsert_facts", rows, scope=scope), rows, "ends of facts")
+    new = [rules.fact_row(fact, scope, naming) for fact in changed if fact.added == (n,)]
+    _all_written(transaction.write_rows("create_facts", new, scope=scope), new, "ends of new facts")
+    old = [rules.fact_row(fact, scope, naming) for fact in changed if fact.added != (n,)]
+    by_subject, by_object = _by_rarer_end(old)
+    _all_written(transaction.write_rows("update_facts", by_subject), by_subject, "facts")
+    _all_written(transaction.write_rows("update_facts_by_object", by_object), by_object, "facts")
+
+
+def _by_rarer_end(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Facts that are better found from their subjects, and from their objects: the end that more of them share has the
+    more facts to look through."""
+    subjects, objects = Counter(row["subject"] for row in rows), Counter(row["object"] for row in rows)
+    by_object = [row for row in rows if subjects[row["subject"]] > objects[row["object"]]]
+    return [row for row in rows if subjects[row["subject"]] <= objects[row["object"]]], by_object
 
 
 def _all_written(written: int, rows: list[dict[str, Any]], what: str) -> None:
@@ -182,6 +212,7 @@ def _iteration_row(
         "last_step": last_step,
         "todos": len(iteration.todos),
         "promoted": len(iteration.promoted),
+        "episodes": len(iteration.episodes),
         **counts,
         "idle": iteration.idle,
         "because": iteration.because,

@@ -157,11 +157,18 @@ def facts_in_order(rows: Iterable[Mapping[str, Any]]) -> list[Fact]:
 
 
 def fact_row(fact: Fact, scope: str, naming: Naming) -> dict[str, Any]:
-    """A fact as a row of `upsert_facts`."""
-    row = fact.model_dump(exclude={"object_is_value"})
-    row["subject"] = entity_id(scope, fact.subject, naming=naming)
-    row["object"] = entity_id(scope, fact.object, value=fact.object_is_value, naming=naming)
+    """A fact as a row of `create_facts` and `update_facts`."""
+    row = fact.model_dump(exclude={"object_is_value"}) | ends_row(fact.id, fact.triplet, scope, naming)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}
+
+
+def ends_row(identifier: str, triplet: Triplet, scope: str, naming: Naming) -> dict[str, Any]:
+    """A fact's id and those of its ends, as a row of `touched_facts`."""
+    return {
+        "id": identifier,
+        "subject": entity_id(scope, triplet.subject, naming=naming),
+        "object": entity_id(scope, triplet.object, value=triplet.object_is_value, naming=naming),
+    }
 
 
 def entity_rows(facts: Iterable[Fact], scope: str, naming: Naming) -> list[dict[str, Any]]:

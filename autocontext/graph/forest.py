@@ -1,4 +1,4 @@
-"""States, todos and steps as rows of the database, and back.
+"""States, todos, episodes and steps as rows of the database, and back.
 
 Their ids in the database are `SCOPE/a7`; everywhere else they are the local `a7`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from autocontext.types import Iteration, Observation, State, Step, Todo
+from autocontext.types import Episode, Iteration, Observation, State, Step, Todo
 
 Row = Mapping[str, Any]
 
@@ -88,6 +88,33 @@ def todo_rows(scope: str, iteration: Iteration, fact_ids: Mapping[int, Sequence[
     ]
 
 
+def episode_rows(scope: str, iteration: Iteration) -> list[dict[str, Any]]:
+    """The iteration's episodes as rows of `create_episodes`."""
+    return [
+        {
+            "id": global_id(scope, episode.id),
+            "scope": scope,
+            "source": episode.source,
+            "start": episode.start,
+            "iteration": iteration.n,
+            "position": position,
+        }
+        for position, episode in enumerate(iteration.episodes)
+    ]
+
+
+def episode_step_rows(scope: str, iteration: Iteration, fact_ids: Mapping[int, Sequence[str]]) -> list[dict[str, Any]]:
+    """The steps of the iteration's episodes as rows of `create_episode_steps`."""
+    return [
+        {
+            "episode": global_id(scope, episode.id),
+            "step": step_row(scope, step, iteration.n, fact_ids.get(step.number, ())),
+        }
+        for episode in iteration.episodes
+        for step in episode.steps
+    ]
+
+
 # --- from the database --------------------------------------------------------------------------------
 
 
@@ -137,6 +164,22 @@ def todos_of(rows: Iterable[Row], step_rows: Iterable[Row]) -> list[Todo]:
             strategy=row["todo"]["strategy"],
             iteration=row["todo"]["iteration"],
             steps=tuple(steps.get(row["todo"]["id"], ())),
+        )
+        for row in rows
+    ]
+
+
+def episodes_of(rows: Iterable[Row], step_rows: Iterable[Row]) -> list[Episode]:
+    """Rows of `episodes` and `episode_steps` as episodes."""
+    steps: dict[str, list[Step]] = {}
+    for row in step_rows:
+        steps.setdefault(row["episode"], []).append(step_of(row["step"]))
+    return [
+        Episode(
+            id=local_id(row["episode"]["id"]),
+            source=row["episode"]["source"],
+            start=row["episode"]["start"],
+            steps=tuple(steps.get(row["episode"]["id"], ())),
         )
         for row in rows
     ]

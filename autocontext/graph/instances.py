@@ -81,14 +81,16 @@ def record_of(stored: Mapping[str, Any]) -> InstanceRecord:
 
 
 def same_instance(record: InstanceRecord, spec: Spec) -> InstanceRecord:
-    """The stored record, if it is of the instance that `spec` describes.
+    """The stored record, if it is of the instance that `spec` describes. Of one that was only ingested it may not be
+    known what it is, and a spec of recordings may not say so: then the hash is empty.
 
     Raises:
         InstanceMismatch: it is of another; the message says what differs.
     """
+    known = bool(record.source_hash and spec.source_hash)
     pairs = {
         "environment": (record.environment, spec.environment),
-        "source hash": (record.source_hash, spec.source_hash),
+        "source hash": (record.source_hash, spec.source_hash) if known else ("", ""),
         "naming": (record.naming, spec.naming),
         "mode": (record.mode, spec.mode),
     }

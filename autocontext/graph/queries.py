@@ -1,6 +1,6 @@
 """All Cypher of AutoContext, by name. It lives in `cypher/*.cypher`; nothing else in the code base holds any.
 
-A block begins with `// name: upsert_facts!` (`!` writes, `^` gives at most one row, neither gives any number of
+A block begins with `// name: create_facts!` (`!` writes, `^` gives at most one row, neither gives any number of
 rows). The comments below it are its documentation and declare every parameter: `// $rows: [{id, ...}]`. What a file
 says before its first block is about the file.
 """

@@ -17,6 +17,7 @@ from autocontext.graph.reading import QueryResult
 from autocontext.graph.spool import Spool
 from autocontext.graph.transfer import export
 from autocontext.types import (
+    Episode,
     Fact,
     InstanceRecord,
     Revealed,
@@ -60,10 +61,37 @@ class Reads(Access):
 
         return self._connection.read(work)
 
+    def episodes(self, instance_id: str) -> list[Episode]:
+        """All episodes that were ingested with their steps, in order.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+        """
+        return self._read_of(
+            instance_id,
+            lambda transaction: forest.episodes_of(
+                transaction.run("episodes", scope=instance_id), transaction.run("episode_steps", scope=instance_id)
+            ),
+        )
+
+    def ingested(self, instance_id: str) -> dict[str, tuple[int, list[int]]]:
+        """How far each episode was ingested: by its id the number of the step that shows its start, and those of its
+        own steps.
+
+        Raises:
+            UnknownInstance: there is no such instance.
+        """
+
+        def work(transaction: Transaction) -> dict[str, tuple[int, list[int]]]:
+            rows = transaction.run("episode_numbers", scope=instance_id)
+            return {forest.local_id(row["episode"]): (row["start"], sorted(row["numbers"])) for row in rows}
+
+        return self._read_of(instance_id, work)
+
     def iterations(self, instance_id: str) -> list[dict[str, Any]]:
-        """What each iteration did, in order: `n`, `steps_used`, `replayed`, `todos`, `promoted`, `added`, `retired`,
-        `strategies` (todos by strategy), `usage`, `rejected_paths`, `rejected_edits`, `failures`, `unread`, `idle`,
-        `last_step`, `at`; and where a person corrected facts, `because` and the `fact_ids`.
+        """What each iteration did, in order: `n`, `steps_used`, `replayed`, `todos`, `promoted`, `episodes`, `added`,
+        `retired`, `strategies` (todos by strategy), `usage`, `rejected_paths`, `rejected_edits`, `failures`, `unread`,
+        `idle`, `last_step`, `at`; and where a person corrected facts, `because` and the `fact_ids`.
 
         Raises:
             UnknownInstance: there is no such instance.

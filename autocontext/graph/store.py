@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from autocontext.errors import DatabaseError, UsageError
+from autocontext.errors import DatabaseError, InstanceMismatch, UsageError
 from autocontext.graph import forest, instances, leases
 from autocontext.graph.access import endpoint_of as endpoint_of
 from autocontext.graph.commit import apply_iteration
@@ -28,6 +28,7 @@ from autocontext.types import (
     Revealed,
     Spec,
     State,
+    Step,
     StopReason,
 )
 
@@ -35,6 +36,7 @@ _FORGOTTEN_IN_ORDER = (
     "forget_entities",
     "forget_steps",
     "forget_todos",
+    "forget_episodes",
     "forget_states",
     "forget_templates",
     "forget_iterations",
@@ -79,7 +81,7 @@ class GraphStore(Reads):
         if record.applied_iteration < 0:
             self.forget(instance_id)
             record = self._connection.write(made)
-        return record
+        return self._adopted(record, spec, start.step)
 
     def begin_run(
         self,
@@ -217,6 +219,23 @@ class GraphStore(Reads):
         """
         self._writable()
         return self.instance(load.load(self._connection, path, instance_id, self.forget).id)
+
+    def _adopted(self, stored: InstanceRecord, spec: Spec, start: Step) -> InstanceRecord:
+        """The record; of one that was only ingested it may become known now which instance it is.
+
+        Raises:
+            InstanceMismatch: it starts otherwise than the one of the spec.
+        """
+        if stored.source_hash or not spec.source_hash:
+            return stored
+        (first,) = self._connection.rows("steps", ids=[forest.step_id(stored.id, 0)])
+        if forest.step_of(first["step"]).observation != start.observation:
+            raise InstanceMismatch(
+                f"instance '{stored.id}' was ingested from {stored.source}, and starts otherwise than this one; "
+                "explore this one under another name with --instance."
+            )
+        known = {"source": spec.source, "source_hash": spec.source_hash, "description": spec.description}
+        return instances.record_of(self._run("adopt_source", id=stored.id, **known)[0]["instance"])
 
     def _run(self, name: str, **parameters: Any) -> list[dict[str, Any]]:
         """One named query that writes, on whatever connection there is at the moment."""

@@ -60,7 +60,7 @@ def test_a_failure_in_the_middle_of_a_commit_leaves_nothing(book: Book, monkeypa
     history(book)
     before = book.store.canonical(book.id)
     run = Transaction.run
-    names = ["create_todos", "link_todos", "upsert_entities", "upsert_facts", "close_iteration"]
+    names = ["create_todos", "link_todos", "upsert_entities", "create_facts", "close_iteration"]
 
     def failing(name: str) -> Any:
         def replaced(self: Transaction, called: str, **parameters: Any) -> Any:

@@ -68,7 +68,7 @@ def test_the_database_itself_keeps_ids_unique(store: GraphStore, endpoint: Endpo
     row |= {"predicate": "is", "kind": "place", "live": True, "added": [1], "retired": []}
     row |= {"evidence": [1], "retired_evidence": []}
     with pytest.raises(DatabaseError):
-        connection.write(lambda transaction: transaction.write_rows("upsert_facts", [row], scope=book.id))
+        connection.write(lambda transaction: transaction.write_rows("create_facts", [row], scope=book.id))
     connection.close()
 
 

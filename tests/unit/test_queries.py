@@ -50,7 +50,7 @@ def test_names_are_unique_over_all_files() -> None:
 
 
 def test_the_shipped_files_are_well_formed_and_documented() -> None:
-    assert query("upsert_facts").mode == "write"
+    assert query("create_facts").mode == "write"
     undocumented = [found.name for found in all_queries().values() if not found.doc]
     assert undocumented == []
 
@@ -62,7 +62,7 @@ def test_a_query_that_writes_says_so_in_its_name() -> None:
 
 
 def test_other_files_of_the_folder_are_found_by_name() -> None:
-    assert "upsert_facts" in resource_text("facts.cypher")
+    assert "create_facts" in resource_text("facts.cypher")
 
 
 def test_cypher_lives_in_the_cypher_folder_only() -> None:

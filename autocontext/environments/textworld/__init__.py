@@ -12,6 +12,7 @@ from autocontext.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
     from autocontext.environments.textworld.game import TextWorldGame
+    from autocontext.environments.textworld.reader import TextWorldReader
 
 
 def open_environment(source: str | Path, *, admissible: bool = True, task: bool = False) -> TextWorldGame:
@@ -28,3 +29,10 @@ def open_environment(source: str | Path, *, admissible: bool = True, task: bool 
             f"'textworld' is not installed ({error}); install it with: pip install 'autocontext-graph[textworld]'"
         ) from error
     return open_game(source, admissible=admissible, task=task)
+
+
+def open_reader() -> TextWorldReader:
+    """The reader of recorded steps; needs neither a game nor TextWorld."""
+    from autocontext.environments.textworld.reader import TextWorldReader
+
+    return TextWorldReader()

@@ -27,6 +27,7 @@ from autocontext.environments.textworld.commands import (
     parse_command,
 )
 from autocontext.environments.textworld.inference import RULES, infer_exits
+from autocontext.environments.trail import follow_path
 from autocontext.types import Edit, Facet, Observation, Step, Triplet
 
 _RECIPE = re.compile(r"Ingredients:\s*\n(?P<needs>.*?)\n\s*\nDirections:\s*\n(?P<does>.*)", re.DOTALL)
@@ -38,6 +39,7 @@ _TAKEN_FROM = re.compile(r"^You take .+? from the ([^.\n]+)\.")
 _BARRIERS = {"door", "gate", "gateway", "hatch", "portal", "passageway", "screen"}
 """Head nouns of what stands between rooms: such a thing is not in either of them."""
 _PLACES = {"at", "in", "on"}
+_NO_NAMES: frozenset[str] = frozenset()
 
 
 class TextWorldReader:
@@ -47,10 +49,7 @@ class TextWorldReader:
 
     def place(self, path: Sequence[Step]) -> str:
         """The room named by the last header on the path."""
-        for step in reversed(path):
-            if room := phrases.room_of(step.observation.text):
-                return room
-        return ""
+        return follow_path(path, "textworld.place", "", _room_after)
 
     def read(self, path: Sequence[Step], known: Iterable[Triplet]) -> list[Edit]:
         """Everything that the last step of the path shows, whether new or seen before."""
@@ -59,7 +58,7 @@ class TextWorldReader:
             return list(self._refusal(step))
         names = self._names(path, known)
         edits = self._shown(path, step, names)
-        if step.number == 0:
+        if len(path) == 1:
             edits += self._start(step, self.place(path), names)
         elif step.observation.admissible is None:
             edits += self._named_late(path, known)
@@ -137,8 +136,9 @@ class TextWorldReader:
         """Names by which commands call things: those listed on the path, or, where none are listed, those that
         answered to a command and those of the facts."""
         if path[-1].observation.admissible is not None:
-            return frozenset().union(*(affordances(step.observation.admissible).names for step in path))
-        names = {_command(step).a for step in path if not step.refused}
+            return follow_path(path, "textworld.listed", _NO_NAMES, _listed_after)
+        answered = follow_path(path, "textworld.answered", _NO_NAMES, _answered_after)
+        names = set(answered)
         for triplet in known:
             if triplet.predicate in _PLACES:
                 names |= {triplet.subject} if triplet.predicate == "at" else {triplet.subject, triplet.object}
@@ -146,9 +146,9 @@ class TextWorldReader:
 
     def _start(self, step: Step, room: str, names: frozenset[str]) -> Iterator[Edit]:
         if room:
-            yield shows(room, "is", "the start", "place", 0, value=True)
+            yield shows(room, "is", "the start", "place", step.number, value=True)
         for thing in phrases.carried(step.observation.inventory, names):
-            yield shows(thing, "is", "carried at the start", "place", 0, value=True)
+            yield shows(thing, "is", "carried at the start", "place", step.number, value=True)
 
     def _moved(self, path: Sequence[Step], seen: phrases.Seen) -> Iterator[Edit]:
         command = parse_command(path[-1].action)
@@ -245,6 +245,20 @@ class TextWorldReader:
             thing, key = found.groups()
             yield shows(thing, "is", "locked", "property", step.number, value=True)
             yield shows(thing, "needs", key, "mechanics", step.number)
+
+
+def _room_after(before: str, path: Sequence[Step]) -> str:
+    return phrases.room_of(path[-1].observation.text) or before
+
+
+def _listed_after(before: frozenset[str], path: Sequence[Step]) -> frozenset[str]:
+    names = affordances(path[-1].observation.admissible).names
+    return before if names <= before else before | names
+
+
+def _answered_after(before: frozenset[str], path: Sequence[Step]) -> frozenset[str]:
+    name = "" if path[-1].refused else _command(path[-1]).a
+    return before if not name or name in before else before | {name}
 
 
 def _command(step: Step) -> Command:

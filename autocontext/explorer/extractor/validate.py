@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from autocontext.explorer.forest import Forest, Node
 from autocontext.explorer.knowledge import Knowledge
-from autocontext.types import Edit, Facet, RejectedEdit, Triplet, normalise
+from autocontext.types import Edit, Facet, RejectedEdit, Triplet
 
 MAX_LENGTH = 10_000
 
@@ -61,11 +61,9 @@ def validate(edit: Edit, forest: Forest, knowledge: Knowledge, *, strict: bool =
 
 def _changed(facet: Facet, node: Node) -> bool:
     """Had the path up to that node (included) changed the facet?"""
-    wanted = (normalise(facet.entity), facet.aspect)
-    return any((normalise(changed.entity), changed.aspect) == wanted for changed in node.changed)
+    return facet.aspect in node.changed.aspects(facet.entity)
 
 
 def _touched(triplet: Triplet, node: Node) -> bool:
     """Had the path up to that node (included) changed anything of the triplet's subject but how it looks?"""
-    subject = normalise(triplet.subject)
-    return any(normalise(changed.entity) == subject and changed.aspect != "look" for changed in node.changed)
+    return bool(node.changed.aspects(triplet.subject) - {"look"})

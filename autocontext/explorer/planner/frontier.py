@@ -26,7 +26,9 @@ class Frontier:
         self._seen: set[str] = set()
 
     def open(self, forest: Forest, knowledge: Knowledge) -> Iterator[tuple[str, Node]]:
-        """(action, node) of all that is left to try, without what the facts already answer."""
+        """(action, node) of all that is left to try, without what the facts already answer. (That a way leads to where
+        nobody has been, which a log or a person may have told, is a reason to go there.)"""
+        places = {node.place for node in forest.nodes.values()}
         for node in forest.nodes.values():
             promoted = node.todo is None and node.parent is not None  # offers nothing that its todo does not
             if node.id not in self._seen and not promoted:
@@ -37,7 +39,7 @@ class Frontier:
             del self._offers[pair]
         for (place, action), situations in self._offers.items():
             question = forest.reader.implied_by(action, place)
-            if question is not None and knowledge.says(*question) is not None:
+            if question is not None and knowledge.says(*question) in places:
                 continue
             untried = [
                 node

@@ -52,6 +52,8 @@ class _Check:
         self._kind = 0
         self._parents: dict[str, dict[str, tuple[str, int]]] = {"state": {}, "todo": {}, "episode": {}}
         """Of nodes of the forest: what each hangs on, and the line that says so."""
+        self._starts: dict[int, int] = {}
+        """Steps that show where an episode starts, and the line that says so."""
         self._steps: set[int] = set()
         self._last_step = -1
         self._entities: set[bytes] = set()
@@ -60,6 +62,7 @@ class _Check:
         self._take: dict[str, Callable[[int, Any], None]] = {
             "state": self._state,
             "todo": self._todo,
+            "episode": self._episode,
             "step": self._step,
             "entity": self._entity,
             "fact": self._fact,
@@ -85,6 +88,9 @@ class _Check:
             raise _Wrong("it has no first state S0 with step 0")
         if self._last_step != record.last_step:
             raise _Wrong(f"its last step is {self._last_step}, not {record.last_step}")
+        for start, number in self._starts.items():
+            if start not in self._steps:
+                raise _Wrong(f"line {number}: an episode starts with step {start}, which is not there")
         self._forest()
 
     # --- kinds ----------------------------------------------------------------------------------------
@@ -94,6 +100,10 @@ class _Check:
 
     def _todo(self, number: int, row: lines.TodoRow) -> None:
         self._node("todo", row.id, row.parent, number, row.iteration)
+
+    def _episode(self, number: int, row: lines.EpisodeRow) -> None:
+        self._node("episode", row.id, "", number, row.iteration)
+        self._starts[row.start] = number
 
     def _node(self, kind: str, identifier: str, parent: str, number: int, iteration: int) -> None:
         if identifier in self._parents[kind]:

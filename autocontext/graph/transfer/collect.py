@@ -74,6 +74,10 @@ def _todo(found: Mapping[str, Any]) -> tuple[bytes, Row]:
     return _of_forest(found["todo"], parent=forest.local_id(found["parent"]))
 
 
+def _episode(found: Mapping[str, Any]) -> tuple[bytes, Row]:
+    return _of_forest(found["episode"])
+
+
 def _of_forest(stored: Mapping[str, Any], **more: Any) -> tuple[bytes, Row]:
     row = {**_own(stored), "id": forest.local_id(stored["id"]), **more}
     return sort_key(row["iteration"], row["position"], row["id"]), row
@@ -100,7 +104,13 @@ def _template(found: Mapping[str, Any]) -> tuple[bytes, Row]:
 
 
 def _iteration(found: Mapping[str, Any]) -> tuple[bytes, Row]:
-    row = {"idle": 0, "because": "", "fact_ids": [], **_own(found["iteration"])}  # older releases wrote none of these
+    row = {
+        "idle": 0,
+        "because": "",
+        "fact_ids": [],
+        "episodes": 0,
+        **_own(found["iteration"]),
+    }  # older releases wrote none of these
     row |= {name: json.loads(row[name]) for name in JSON_OF_ITERATION}
     return sort_key(row["n"]), row
 
@@ -114,6 +124,7 @@ _KINDS: dict[str, tuple[str, Callable[[Mapping[str, Any]], tuple[bytes, Row]]]] 
     "iteration": ("iterations", _iteration),
     "state": ("export_states", _state),
     "todo": ("export_todos", _todo),
+    "episode": ("episodes", _episode),
     "step": ("export_steps", _step),
     "entity": ("export_entities", _entity),
     "fact": ("all_facts", _fact),

@@ -59,6 +59,17 @@ class TodoRow(Data):
     position: Count
 
 
+class EpisodeRow(Data):
+    """A recorded trajectory; its steps are rows of their own, but for the step that shows its start if that is 0."""
+
+    row: Literal["episode"]
+    id: Id
+    source: str
+    start: Count
+    iteration: Count
+    position: Count
+
+
 class StepRow(Data):
     """A step, and what it is a step of."""
 
@@ -119,6 +130,7 @@ class IterationRow(Data):
     last_step: Count
     todos: Count
     promoted: Count
+    episodes: Count
     added: Count
     retired: Count
     strategies: dict[str, Count]
@@ -143,7 +155,7 @@ class EndRow(Data):
     hash: str
 
 
-Row = StateRow | TodoRow | StepRow | EntityRow | FactRow | TemplateRow | IterationRow
+Row = StateRow | TodoRow | EpisodeRow | StepRow | EntityRow | FactRow | TemplateRow | IterationRow
 any_row: TypeAdapter[Row | EndRow] = TypeAdapter(Annotated[Row | EndRow, Field(discriminator="row")])
 
 

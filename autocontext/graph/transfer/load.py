@@ -105,6 +105,7 @@ class _Loader:
         kinds: dict[str, Callable[[Iterable[Any]], None]] = {
             "state": lambda rows: self._write("import_states", map(self._state, rows), **instance),
             "todo": lambda rows: self._write("import_todos", map(self._todo, rows)),
+            "episode": lambda rows: self._write("create_episodes", map(self._episode, rows), **instance),
             "step": self._steps,
             "entity": lambda rows: self._write("import_entities", map(self._entity, rows), scope_token=token, **scope),
             "fact": lambda rows: self._write("import_facts", map(self._fact, rows)),
@@ -130,6 +131,9 @@ class _Loader:
         properties = self._of_forest(row, "parent")
         self._keep("hung", {"id": properties["id"], "parent": self._global(row.parent)})
         return properties
+
+    def _episode(self, row: lines.EpisodeRow) -> dict[str, Any]:
+        return {**row.model_dump(exclude={"row"}), "id": self._global(row.id), "scope": self._scope}
 
     def _of_forest(self, row: lines.StateRow | lines.TodoRow, link: str) -> dict[str, Any]:
         return {**row.model_dump(exclude={"row", link}), "id": self._global(row.id), "scope": self._scope}

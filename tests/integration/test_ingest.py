@@ -1,0 +1,412 @@
+"""Recorded steps become the same facts with the same evidence as explored ones, on every engine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import autocontext
+from autocontext.errors import DatabaseError, EnvironmentFailure, InstanceBusy, LogRefused, UsageError
+from autocontext.explorer import ingest as ingesting
+from autocontext.explorer.corrections import retire_fact
+from autocontext.explorer.ingest import Ingested, ingest
+from autocontext.explorer.steps import Reading
+from autocontext.graph.store import GraphStore
+from autocontext.types import Edit, Step, Triplet
+from tests.environments.house import House
+
+HOUSE = "tests.environments.house:House"
+Line = dict[str, Any]
+
+
+def line(step: Step, **more: Any) -> Line:
+    """A step as a line of a log."""
+    seen = step.observation
+    found: Line = {"observation": seen.text, "inventory": seen.inventory}
+    found["admissible"] = None if seen.admissible is None else list(seen.admissible)
+    if step.action:
+        found |= {"action": step.action, "terminated": step.terminated, "refused": step.refused}
+    return found | more
+
+
+def played(*actions: str, episode: str = "") -> list[Line]:
+    """An episode in the house as somebody else would have recorded it."""
+    house = House()
+    lines: list[Line] = [{"observation": house.reset()}]
+    lines += [{"action": action, "observation": house.step(action)} for action in actions]
+    return [found | {"episode": episode} for found in lines] if episode else lines
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a log."""
+
+    def write(*lines: Line, name: str = "run.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(found) + "\n" for found in lines))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def names(store: GraphStore) -> Iterator[Callable[[], str]]:
+    """Names for instances that are forgotten afterwards."""
+    made: list[str] = []
+
+    def name() -> str:
+        made.append(f"test-{uuid.uuid4().hex[:12]}")
+        return made[-1]
+
+    yield name
+    for record in store.instances():
+        if record.id in made:
+            store.forget(record.id)
+
+
+@pytest.fixture
+def name(names: Callable[[], str]) -> str:
+    return names()
+
+
+def texts(store: GraphStore, name: str) -> set[tuple[str, str, str, str]]:
+    return {(fact.subject, fact.predicate, fact.object, fact.kind) for fact in store.facts(name)}
+
+
+def proofs(store: GraphStore, name: str) -> dict[str, set[str]]:
+    """What each fact says -> what the steps that prove it showed, whatever their numbers."""
+    client = autocontext.ContextClient(store)
+    steps = {step.number: step.model_dump_json(exclude={"number"}) for step in client.steps(name)}
+    return {
+        fact.model_dump_json(include={"subject", "predicate", "object", "object_is_value", "kind"}): {
+            steps[number] for number in fact.evidence
+        }
+        for fact in store.facts(name)
+    }
+
+
+ROUND = ("go down", "open chest", "take key", "go up", "go north", "look")
+
+
+def test_episodes_are_kept_and_prove_the_facts(store: GraphStore, name: str, log: Any) -> None:
+    done = ingest(log(*played(*ROUND), *played("look", "go north")), store, instance=name)
+    assert (done.episodes, done.steps, done.iterations, done.skipped) == (2, 9, 1, 0)
+    assert done.facts == len(store.facts(name)) > 5
+    record = store.instance(name)
+    assert (record.environment, record.status, record.stopped_because) == ("log", "new", None)
+    assert (record.steps_used, record.last_step, record.applied_iteration, record.explored_iterations) == (0, 9, 1, 0)
+    states, todos = store.load_forest(name)
+    assert ([state.id for state in states], todos) == (["S0"], [])
+    first, second = store.episodes(name)
+    assert [step.action for step in first.steps] == list(ROUND)
+    assert [step.action for step in second.steps] == ["", "look", "go north"]
+    assert (first.start, second.start) == (0, 7)
+    assert ([s.number for s in first.steps], [s.number for s in second.steps]) == ([1, 2, 3, 4, 5, 6], [7, 8, 9])
+    for fact in store.facts(name):
+        assert fact.evidence
+        assert [step.number for step in store.evidence(name, fact.id)] == list(fact.evidence)
+    steps = autocontext.ContextClient(store).steps(name)
+    assert [step.number for step in steps] == list(range(10))
+
+
+def test_what_the_path_had_changed_is_not_true_at_the_start(store: GraphStore, name: str, log: Any) -> None:
+    seen = {"observation": "Shed\nA shed.", "admissible": ["take rake", "take hoe", "drop rake"]}
+    moved = {"action": "take rake", "observation": "Taken.", "admissible": ["drop rake", "take hoe"]}
+    porch = {"action": "go out", "observation": "Porch\nA porch.", "admissible": ["take rake", "take fork"]}
+    ingest(log(seen, moved, porch), store, instance=name)
+    found = texts(store, name)
+    assert ("rake", "at", "Shed", "place") in found
+    assert ("fork", "at", "Porch", "place") in found
+    assert ("rake", "at", "Porch", "place") not in found
+    (turn,) = store.iterations(name)
+    assert any("already changed the location of 'rake'" in row["why"] for row in turn["rejected_edits"])
+
+
+def test_the_same_log_twice_changes_nothing(store: GraphStore, name: str, log: Any) -> None:
+    lines = [*played(*ROUND), *played("look")]
+    path = log(*lines, *played("look"))
+    first = ingest(path, store, instance=name)
+    assert (first.episodes, first.skipped) == (2, 1)
+    before = store.canonical(name)
+    again = ingest(path, store, instance=name)
+    assert (again.episodes, again.skipped, again.steps, again.iterations, again.fresh) == (0, 3, 0, 0, 0)
+    assert store.canonical(name) == before
+    longer = ingest(log(*lines, *played("go down"), name="longer.jsonl"), store, instance=name)
+    assert (longer.episodes, longer.skipped, longer.steps) == (1, 2, 2)
+
+
+def test_two_logs_make_the_same_graph_wherever_they_lie(store: GraphStore, names: Any, log: Any) -> None:
+    one, two, other = names(), names(), names()
+    lines = [*played(*ROUND), *played("look")]
+    ingest(log(*lines), store, instance=one)
+    ingest(log(*lines, name="elsewhere.jsonl"), store, instance=two)
+    ingest(log(*lines[:-1]), store, instance=other)
+    assert store.canonical(one) == store.canonical(two) != store.canonical(other)
+    store.forget(one)
+    assert store.query("MATCH (n {scope: $scope}) RETURN count(n)", {"scope": one}).rows == [[0]]
+
+
+def test_episodes_and_corrections_survive_export_and_import(
+    store: GraphStore, names: Any, log: Any, tmp_path: Path
+) -> None:
+    one, two = names(), names()
+    lines = [*played(*ROUND), *played("look")]
+    ingest(log(*lines), store, instance=one)
+    retire_fact(store, one, store.facts(one)[0].id, "no")
+    (tmp_path / "export").write_text("".join(f"{row}\n" for row in store.export(one)))
+    store.load(tmp_path / "export", two)
+    assert store.canonical(one) == store.canonical(two)
+    assert store.episodes(one) == store.episodes(two)
+    assert store.iterations(two)[-1]["because"] == "no"
+    assert ingest(log(*lines, *played("go up")), store, instance=two).skipped == 2
+
+
+def test_it_may_be_cut_short_anywhere_and_goes_on(
+    store: GraphStore, names: Any, log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long episode comes in several iterations; what is there already is not stored again."""
+    monkeypatch.setattr(ingesting, "COMMIT_STEPS", 4)
+    monkeypatch.setattr(ingesting, "READ_STEPS", 3)
+    whole, cut = names(), names()
+    path = log(*played("look"), *played(*ROUND * 3), *played("go north", *ROUND))
+    ingest(path, store, instance=whole)
+    commit = GraphStore.commit
+    for at in range(1, 12):
+        count = iter(range(1, 100))
+
+        def failing(self: GraphStore, *args: Any, at: int = at, count: Iterator[int] = count) -> None:
+            if next(count) > at % 3:
+                raise DatabaseError("the power is out")
+            commit(self, *args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(GraphStore, "commit", failing)
+            try:
+                ingest(path, store, instance=cut)
+            except DatabaseError:
+                continue
+            break
+    else:
+        raise AssertionError("it never came to its end")
+    assert len(store.iterations(cut)) > 4
+    assert texts(store, cut) == texts(store, whole)
+    assert [e.model_dump(exclude={"source"}) for e in store.episodes(cut)] == [
+        e.model_dump(exclude={"source"}) for e in store.episodes(whole)
+    ]
+    assert proofs(store, cut) == proofs(store, whole)
+
+
+def test_hostile_texts_are_stored_exactly(store: GraphStore, name: str, log: Any) -> None:
+    text = "'); MATCH (n) DETACH DELETE n //\n\t\"[red]\\u0041 ß İ \x00\x1b \u2028 \U0001f511"
+    lines = [{"observation": text}, {"action": text, "observation": text, "inventory": text, "admissible": [text]}]
+    ingest(log(*lines), store, instance=name)
+    (episode,) = store.episodes(name)
+    (step,) = episode.steps
+    assert (step.action, step.observation.text, step.observation.inventory) == (text, text, text)
+    assert step.observation.admissible == (text,)
+
+
+def test_an_explored_instance_learns_from_logs_and_is_explored_further(
+    store: GraphStore, name: str, log: Any, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(checkout)
+    options = autocontext.Options(learned=False)
+    autocontext.explore(House(), store, budget=4, instance=name, options=options)
+    before = store.instance(name)
+    done = ingest(log(*played(*ROUND)), store, instance=name)
+    after = store.instance(name)
+    assert done.environment == "custom"
+    assert (after.steps_used, after.last_step) == (4, 4 + 7)  # the reset has a number of its own now
+    assert (after.status, after.stopped_because, after.idle) == (before.status, "steps", before.idle)
+    assert ("cellar", "open chest gives") in {(fact.subject, fact.predicate) for fact in store.facts(name)}
+    report = autocontext.explore(House(), store, budget=9, instance=name, options=options)
+    assert (report.steps, store.instance(name).steps_used, store.instance(name).last_step) == (9, 9, 16)
+    steps = autocontext.ContextClient(store).steps(name)
+    assert [step.number for step in steps] == list(range(17))
+    assert report.facts == len(store.facts(name))
+
+
+def test_an_instance_that_was_only_ingested_is_explored_further(
+    store: GraphStore, names: Any, log: Any, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(checkout)
+    name = names()
+    ingest(log(*played(*ROUND)), store, instance=name, environment=HOUSE)
+    report = autocontext.explore(House(), store, budget=60, instance=name)
+    fresh = names()
+    autocontext.explore(House(), store, budget=60, instance=fresh)
+    assert texts(store, fresh) <= texts(store, name) | {("hall", "is", "the start", "place")}
+    assert report.steps == store.instance(name).steps_used
+    other = names()
+    ingest(log({"observation": "You are elsewhere."}), store, instance=other, environment=HOUSE)
+    with pytest.raises(EnvironmentFailure, match="reset shows something else"):
+        autocontext.explore(House(), store, budget=5, instance=other)
+
+
+def test_what_a_person_said_stands_against_logs_too(store: GraphStore, name: str, log: Any) -> None:
+    ingest(log(*played("look")), store, instance=name)
+    fact = store.facts(name)[0]
+    retire_fact(store, name, fact.id, "no")
+    ingest(log(*played("go down", "go up", "look")), store, instance=name)
+    assert fact.id not in {found.id for found in store.facts(name)}
+
+
+def test_any_extractor_may_read(store: GraphStore, name: str, log: Any) -> None:
+    """It sees each episode as a chain of todos below a root of its own."""
+    seen: list[list[str]] = []
+
+    class Extractor:
+        def read(self, todos: Any, forest: Any, knowledge: Any) -> Reading:
+            assert forest.explored == 0
+            assert [forest.nodes[todo.parent].step.number + 1 for todo in todos] == [t.steps[0].number for t in todos]
+            seen.append([forest.nodes["S0"].step.observation.text, *(todo.text for todo in todos)])
+            number = todos[-1].steps[-1].number
+            triplet = Triplet(subject="step", predicate="is", object=str(number), object_is_value=True)
+            edit = Edit(triplet=triplet, evidence=(number,))
+            knowledge.apply(edit)
+            return Reading((edit,), (), 1)
+
+    ingest(log(*played("look", "go down"), *played("look")), store, instance=name, extractor=Extractor())
+    assert [row[1:] for row in seen] == [["look", "go down"], ["look"]]
+    assert {fact.object for fact in store.facts(name)} == {"2", "4"}
+
+
+# --- what is refused ------------------------------------------------------------------------------------
+
+
+def test_a_log_of_another_instance_is_refused_as_a_whole(store: GraphStore, name: str, log: Any) -> None:
+    strange = [*played("look"), {"observation": "You are elsewhere."}]
+    with pytest.raises(LogRefused, match=r"line 3: this episode begins with another text"):
+        ingest(log(*strange), store, instance=name)
+    assert name not in {record.id for record in store.instances()}
+    assert ingest(log(*strange), store, instance=name, any_start=True).episodes == 2
+
+
+def test_a_wrong_line_at_the_end_means_that_nothing_is_stored(store: GraphStore, name: str, log: Any) -> None:
+    with pytest.raises(LogRefused, match="line 3"):
+        ingest(log(*played("look"), {"action": "wait"}), store, instance=name)
+    assert name not in {record.id for record in store.instances()}
+
+
+def test_nobody_ingests_while_somebody_explores(store: GraphStore, name: str, log: Any) -> None:
+    ingest(log(*played("look")), store, instance=name)
+    with store.lease(name), pytest.raises(InstanceBusy):
+        ingest(log(*played("go down")), store, instance=name)
+    assert len(store.episodes(name)) == 1
+
+
+def test_calls_that_make_no_sense(store: GraphStore, name: str, log: Any, books: Any) -> None:
+    path = log(*played("look"))
+    with pytest.raises(UsageError, match="there is no environment 'nowhere'"):
+        ingest(path, store, instance=name, environment="nowhere")
+    with pytest.raises(EnvironmentFailure, match="cannot import"):
+        ingest(path, store, instance=name, environment="no.such.module:House")
+    with pytest.raises(UsageError, match="no id for an instance"):
+        ingest(path, store, instance=" ")
+    assert name not in {record.id for record in store.instances()}
+    known = books()  # of an environment of which nothing but its name is known
+    start = known.start().step.observation.text
+    with pytest.raises(UsageError, match="the reader of 'house' is not known here"):
+        ingest(log({"observation": start}), store, instance=known.id)
+    ingest(log({"observation": start}), store, instance=known.id, environment="log")
+
+
+# --- TextWorld, and the command line --------------------------------------------------------------------
+
+
+def walks(client: autocontext.ContextClient, name: str) -> list[Line]:
+    """The steps of an exploration, along the path to every node below which nothing was done."""
+    states, todos = client._store.load_forest(name)
+    promoted = {state.id: state.promoted_from for state in states}
+    parents: dict[str, str | None] = {todo.id: todo.parent for todo in todos} | promoted
+    steps = {todo.id: todo.steps for todo in todos}
+    (start,) = [state.step for state in states if state.step]
+    inner = {promoted.get(todo.parent, todo.parent) for todo in todos}
+    lines = []
+    for leaf in [todo.id for todo in todos if todo.id not in inner]:
+        way: list[Step] = []
+        node: str | None = leaf
+        while node is not None:
+            way = [*steps.get(node, ()), *way]
+            node = parents.get(node)
+        lines += [line(step) for step in (start, *way)]
+    return lines
+
+
+@pytest.mark.service
+def test_the_recorded_steps_of_an_exploration_yield_its_facts(
+    home: Path, run_cli: Any, small_game: Path, log: Any
+) -> None:
+    start = ["explore", "textworld", str(small_game), "--no-learned", "--steps"]
+    run_cli(*start, "60", "--instance", "explored")
+    with autocontext.open_client() as client:
+        path = log(*walks(client, "explored"))
+    said = run_cli("ingest", str(path), "--instance", "logged", "--environment", "textworld", "--json").stdout
+    done = Ingested.model_validate_json(said)
+    assert done.environment == "textworld"
+    with autocontext.open_store() as store:
+        explored, logged = proofs(store, "explored"), proofs(store, "logged")
+        inferred = [fact for fact in explored if '"inferred"' in fact]
+        assert {fact for fact in explored if fact not in inferred} == {
+            fact for fact in logged if '"inferred"' not in fact
+        }
+        assert set(explored) == set(logged)
+        for fact in set(explored) - set(inferred):
+            assert logged[fact] & explored[fact], fact
+        assert store.load_forest("logged")[1] == []
+    again = run_cli("ingest", str(path), "--instance", "logged").stdout
+    assert "were there already" in again
+    assert "0 new facts" in again
+    run_cli(*start, "25", "--instance", "logged")  # it is known now which game it is, and the rest is found
+    with autocontext.open_client() as client:
+        record = client.instance("logged")
+        assert (record.steps_used, record.source) == (25, str(small_game))
+    assert "step " in run_cli("evidence", "logged", client_fact(home)).stdout
+
+
+def client_fact(home: Path) -> str:
+    with autocontext.open_client() as client:
+        return next(fact.id for fact in client.facts("logged") if fact.predicate == "has exit")
+
+
+@pytest.mark.service
+def test_another_game_is_not_taken_for_the_recorded_one(
+    home: Path, run_cli: Any, small_game: Path, tiny_game: Path, log: Any
+) -> None:
+    run_cli("explore", "textworld", str(small_game), "--instance", "small", "--steps", "3")
+    with autocontext.open_client() as client:
+        path = log(*walks(client, "small"))
+    run_cli("ingest", str(path), "--instance", "small-logged", "--environment", "textworld")
+    done = run_cli("explore", "textworld", str(tiny_game), "--instance", "small-logged", check=False)
+    assert (done.returncode, "starts otherwise" in done.stderr) == (1, True)
+
+
+@pytest.mark.service
+def test_standard_input_and_errors_on_the_command_line(
+    home: Path, checkout: Path, tmp_path: Path, log: Any, run_cli: Any
+) -> None:
+    content = log(*played(*ROUND)).read_bytes()
+    command = [sys.executable, "-m", "autocontext", "ingest", "-", "--instance", "piped"]
+    done = subprocess.run(command, input=content, capture_output=True, cwd=checkout, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"piped: 1 episodes of 6 steps" in done.stdout
+    good, bad = str(log(*played("look"), name="good.jsonl")), str(log({"action": "go"}, name="bad.jsonl"))
+    for words, code in (
+        ([bad, "--instance", "x"], 1),
+        ([str(tmp_path / "nothing"), "--instance", "x"], 1),
+        ([good], 2),
+        ([good, "--instance", "x", "--environment", "nowhere"], 2),
+        ([good, "--instance", ""], 2),
+        ([good, "--instance", "x", "--extractor", "oracle"], 2),
+    ):
+        failed = run_cli("ingest", *words, check=False)
+        assert (failed.returncode, failed.stdout, len(failed.stderr.splitlines())) == (code, "", 1), words
+    with autocontext.open_client() as client:
+        assert "x" not in [record.id for record in client.instances()]
