@@ -130,7 +130,7 @@ class IterationRow(Data):
     last_step: Count
     todos: Count
     promoted: Count
-    episodes: Count
+    episodes: Count = 0
     added: Count
     retired: Count
     strategies: dict[str, Count]
