@@ -30,22 +30,40 @@ from autocontext.version import __version__
 if TYPE_CHECKING:
     from autocontext.client import ContextClient
     from autocontext.client import open_client as open_client
+    from autocontext.explorer.corrections import assert_fact as assert_fact
+    from autocontext.explorer.corrections import retire_fact as retire_fact
+    from autocontext.explorer.ingest import ingest as ingest
     from autocontext.explorer.options import Options as Options
     from autocontext.explorer.run import Report as Report
     from autocontext.explorer.run import explore as explore
     from autocontext.explorer.run import open_store as open_store
     from autocontext.explorer.stop import Budget as Budget
 
-__all__ = ["Budget", "ContextClient", "Options", "Report", "__version__", "explore", "open_client", "open_store"]
+__all__ = [
+    "Budget",
+    "ContextClient",
+    "Options",
+    "Report",
+    "__version__",
+    "assert_fact",
+    "explore",
+    "ingest",
+    "open_client",
+    "open_store",
+    "retire_fact",
+]
 
 _HOME = {
     "Budget": "autocontext.explorer.stop",
     "ContextClient": "autocontext.client",
     "Options": "autocontext.explorer.options",
     "Report": "autocontext.explorer.run",
+    "assert_fact": "autocontext.explorer.corrections",
     "explore": "autocontext.explorer.run",
+    "ingest": "autocontext.explorer.ingest",
     "open_client": "autocontext.client",
     "open_store": "autocontext.explorer.run",
+    "retire_fact": "autocontext.explorer.corrections",
 }
 
 

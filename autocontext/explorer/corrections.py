@@ -38,7 +38,8 @@ def assert_fact(store: GraphStore, instance: str, triplet: Triplet, because: str
         if before is not None and before.kind == "person":
             raise InvalidEdit(f"a person has asserted '{_shown(before.triplet)}' already ({before.id}).")
         iteration = _iteration(record, Edit(triplet=triplet, kind="person"), because)
-        store.commit(instance, iteration, held.lease)
+        with held.writing():
+            store.commit(instance, iteration, held.lease)
         return _done(store, record, iteration, identifier)
 
 
@@ -61,7 +62,8 @@ def retire_fact(store: GraphStore, instance: str, reference: str, because: str) 
         if not fact.live:
             raise InvalidEdit(f"'{_shown(fact.triplet)}' is retired already, since iteration {fact.retired[-1]}.")
         iteration = _iteration(record, Edit(op="remove", triplet=fact.triplet, kind="person"), because)
-        store.commit(instance, iteration, held.lease)
+        with held.writing():
+            store.commit(instance, iteration, held.lease)
         return _done(store, record, iteration, fact.id)
 
 

@@ -278,6 +278,27 @@ def test_any_extractor_may_read(store: GraphStore, name: str, log: Any) -> None:
     assert {fact.object for fact in store.facts(name)} == {"2", "4"}
 
 
+def test_a_model_may_read_and_what_it_uses_and_fails_at_is_recorded(store: GraphStore, name: str, log: Any) -> None:
+    pytest.importorskip("langchain_core", reason="the extra llm is not installed")
+    from autocontext.explorer.extractor.model import ModelExtractor
+    from autocontext.llm.asking import ModelAsker
+    from autocontext.llm.ledger import Ledger
+    from tests.scripted_model import scripted
+
+    deep = {"subject": "cellar", "predicate": "is", "object": "deep", "object_is_value": True, "evidence": [2]}
+    moved = {"subject": "key", "predicate": "lies in", "object": "chest", "kind": "place", "evidence": [3]}
+    replies = iter(["no JSON", "still none", {"edits": [deep, moved, {**deep, "evidence": [99]}]}])
+    model, ledger = scripted(lambda system, user: next(replies)), Ledger()
+    asker = ModelAsker(model, ledger, name="scripted:model")
+    done = ingest(log(*played(*ROUND)), store, instance=name, extractor=ModelExtractor(asker), ledger=ledger)
+    assert texts(store, name) == {("cellar", "is", "deep", "property")}
+    assert (done.fresh, done.rejected) == (1, 2)  # the key had been taken by then, and there is no step 99
+    (turn,) = store.iterations(name)
+    assert turn["usage"]["extractor.calls"] == 3
+    assert [failure["role"] for failure in turn["failures"]] == ["extractor"]
+    assert "go down" in model.calls[-1][1]
+
+
 # --- what is refused ------------------------------------------------------------------------------------
 
 
