@@ -246,7 +246,7 @@ def translated(endpoint: Endpoint) -> Iterator[None]:
 
 def one_line(error: Exception) -> str:
     """What an error says, on one line, without the driver's frame around the server's words."""
-    text = getattr(error, "message", None) or str(error)
+    text = (error.message if isinstance(error, Neo4jError) else None) or str(error)
     if match := _MESSAGE.search(text):
         text = match.group(1)
     return " ".join(text.split())[:500]

@@ -127,17 +127,16 @@ def test_what_is_read_under_the_lock_is_not_lost(connection: Connection, book: B
     """Both engines are READ COMMITTED: without the lock, two that read and then write lose updates."""
 
     def count(_: int) -> None:
-        def work(inner: neo4j.ManagedTransaction) -> None:
-            inner.run(TEXTS["lock_instance"], id=book.id, token=uuid.uuid4().hex).consume()
-            record = inner.run("MATCH (i:Instance {id: $id}) RETURN coalesce(i.test, 0) AS n", id=book.id).single()
-            inner.run("MATCH (i:Instance {id: $id}) SET i.test = $n", id=book.id, n=record["n"] + 1).consume()
+        def work(transaction: Transaction) -> None:
+            transaction.run("lock_instance", id=book.id, token=uuid.uuid4().hex)
+            counted = transaction.run("instance", id=book.id)[0]["instance"].get("stopped_why", "0")
+            transaction.run("finish", id=book.id, reason="steps", why=str(int(counted) + 1), usage="{}")
 
-        with connection.session() as session:
-            session.execute_write(work)
+        connection.write(work)
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(count, range(15)))
-    assert rows(connection, "MATCH (i:Instance {id: $id}) RETURN i.test", id=book.id) == [[15]]
+    assert book.store.instance(book.id).stopped_why == "15"
 
 
 def test_a_lost_acknowledgement_is_settled_by_writing_again(endpoint: Endpoint, book: Book) -> None:
@@ -158,7 +157,7 @@ def test_a_row_without_its_ends_is_counted_as_not_written(connection: Connection
     there = rows(connection, "MATCH (e:Entity {scope: $scope, name: 'door'}) RETURN e.id", scope=book.id)[0][0]
     row = {"id": "x", "subject": there, "object": "nowhere", "predicate": "is", "kind": "place", "live": True}
     row |= {"added": [1], "retired": [], "evidence": [1], "retired_evidence": []}
-    written = connection.write(lambda transaction: transaction.write_rows("upsert_facts", [row], scope=book.id))
+    written = connection.write(lambda transaction: transaction.write_rows("create_facts", [row], scope=book.id))
     assert written == 0
     assert book.texts() == ["door is locked"]
 
