@@ -73,7 +73,12 @@ class Explorer:
 
     def until_stopped(self) -> None:
         """Wait until it has stopped itself."""
-        self._until(lambda: psutil.Process(self.pid).status() == psutil.STATUS_STOPPED, "that it stops itself")
+        self._until(self._is_stopped, "that it stops itself")
+
+    def until_stopped_or_ended(self) -> bool:
+        """Wait until it has stopped itself (True) or has ended."""
+        self._until(lambda: self.process.poll() is not None or self._is_stopped(), "its end")
+        return self.process.poll() is None
 
     def until_said(self, text: str) -> None:
         """Wait until it has written that to standard error."""
@@ -104,10 +109,13 @@ class Explorer:
         """Lines of standard error that tell no progress."""
         return [line for line in self.said().splitlines() if not PROGRESS.match(line)]
 
+    def _is_stopped(self) -> bool:
+        return self.process.poll() is None and psutil.Process(self.pid).status() == psutil.STATUS_STOPPED
+
     def _until(self, true: Any, what: str) -> None:
         deadline = time.monotonic() + PATIENT
         while not true():
-            assert self.process.poll() is None, f"waited for {what}, and it ended: {self.said()}"
+            assert self.process.poll() is None or true(), f"waited for {what}, and it ended: {self.said()}"
             assert time.monotonic() < deadline, f"waited {PATIENT:g} s for {what}: {self.said()}"
             time.sleep(0.01)
 
