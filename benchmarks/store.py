@@ -180,19 +180,23 @@ def reads(stores: list[GraphStore], plan: Plan) -> list[dict[str, Any]]:
         for store in stores:
             driver = stack.enter_context(bare.driver(store.endpoint))
             sessions[id(store)] = stack.enter_context(driver.session(database=store.endpoint.database))
+            sessions[id(store)].run(bare.TOUCH).consume()
         for number in range(plan.reads + plan.reads // 5):
             rng.shuffle(cases)
             for store, size, shape, count in cases:
                 each = size // count
                 name = instance_name(size, count, rng.randrange(count))
                 thing = data.entity(rng.randrange(each // data.PER_SUBJECT))
-                for what, as_of in (("now", None), ("as of", each // data.FACTS // 2)):
+                for what, as_of in rng.sample((("now", None), ("as of", each // data.FACTS // 2)), 2):
                     parameters = {"id": entity_id(name, thing), "as_of": as_of}
-                    ours = timed(lambda: store.entity_facts(name, thing, as_of))  # noqa: B023
-                    theirs = timed(lambda: bare_read(sessions[id(store)], parameters))  # noqa: B023
-                    if number >= plan.reads // 5:
-                        spent.setdefault((size, shape, what, "ours"), []).append(1000 * ours)
-                        spent.setdefault((size, shape, what, "bare"), []).append(1000 * theirs)
+                    sides = {
+                        "ours": lambda: store.entity_facts(name, thing, as_of),  # noqa: B023
+                        "bare": lambda: bare_read(sessions[id(store)], parameters),  # noqa: B023
+                    }
+                    for side in rng.sample(sorted(sides), 2):  # the first one brings it into the caches
+                        took = timed(sides[side])
+                        if number >= plan.reads // 5:
+                            spent.setdefault((size, shape, what, side), []).append(1000 * took)
     found = []
     for (size, shape, what, side), some in sorted(spent.items()):
         if side == "ours":

@@ -66,6 +66,8 @@ READ = (
     "RETURN properties(f) AS fact, startNode(f).name AS subject, endNode(f).name AS object, "
     "endNode(f).value AS object_is_value"
 )
+TOUCH = "MATCH (e:Entity)-[f:FACT]->(:Entity) RETURN sum(size(e.name) + size(f.evidence))"
+"""Brings a database from the disk into its caches, as far as it fits: a server that has been up for a while."""
 READ_AS_OF = READ.replace("f.live", "size([n IN f.added WHERE n <= $as_of]) > size([n IN f.retired WHERE n <= $as_of])")
 
 

@@ -122,9 +122,9 @@ def rows(facts: int) -> Iterator[dict[str, Any]]:
     for n in range(1, turns + 1):
         yield {
             "row": "iteration", "n": n, "steps_used": n * TODOS, "replayed": 0, "last_step": n * TODOS, "todos": TODOS,
-            "promoted": 0, "added": FACTS, "retired": 0, "strategies": {"systematic": TODOS}, "usage": {},
-            "rejected_paths": [], "rejected_edits": [], "failures": [], "unread": [], "idle": 0, "because": "",
-            "facts": [], "digest": f"{n:032x}", "at": 1_700_000_000_000 + n,
+            "promoted": 0, "episodes": 0, "added": FACTS, "retired": 0, "strategies": {"systematic": TODOS},
+            "usage": {}, "rejected_paths": [], "rejected_edits": [], "failures": [], "unread": [], "idle": 0,
+            "because": "", "facts": [], "digest": f"{n:032x}", "at": 1_700_000_000_000 + n,
         }  # fmt: skip
 
 

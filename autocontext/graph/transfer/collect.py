@@ -104,13 +104,8 @@ def _template(found: Mapping[str, Any]) -> tuple[bytes, Row]:
 
 
 def _iteration(found: Mapping[str, Any]) -> tuple[bytes, Row]:
-    row = {
-        "idle": 0,
-        "because": "",
-        "fact_ids": [],
-        "episodes": 0,
-        **_own(found["iteration"]),
-    }  # older releases wrote none of these
+    unknown_before = {"idle": 0, "because": "", "fact_ids": [], "episodes": 0}
+    row = {**unknown_before, **_own(found["iteration"])}
     row |= {name: json.loads(row[name]) for name in JSON_OF_ITERATION}
     return sort_key(row["n"]), row
 
