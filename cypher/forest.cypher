@@ -48,16 +48,20 @@ CREATE (todo)-[:PROMOTED_TO {scope: $scope}]->(state)
 SET state = row.state
 RETURN count(state) AS written
 
+// name: begun_episodes
+// Those of some episodes of which a part is there already: they only go on.
+// $rows: [{id}]
+UNWIND $rows AS row
+MATCH (episode:Episode {id: row.id})
+RETURN episode.id AS id
+
 // name: create_episodes!
-// Recorded trajectories; one of which a part is there already goes on.
+// Recorded trajectories, without their steps.
 // $rows: [{id, scope, source, start, iteration, position}]  $instance: string  $scope: string
 UNWIND $rows AS row
 MATCH (instance:Instance {id: $instance})
-MERGE (episode:Episode {id: row.id})
-ON CREATE SET episode.scope = row.scope, episode.source = row.source, episode.start = row.start,
-              episode.iteration = row.iteration, episode.position = row.position
-MERGE (instance)-[link:EPISODE]->(episode)
-SET link.scope = $scope
+CREATE (instance)-[:EPISODE {scope: $scope}]->(episode:Episode)
+SET episode = row
 RETURN count(episode) AS written
 
 // name: create_episode_steps!

@@ -155,8 +155,9 @@ def _write_todos(transaction: Transaction, scope: str, iteration: Iteration, fac
 def _write_episodes(transaction: Transaction, scope: str, iteration: Iteration, fact_ids: dict[int, list[str]]) -> None:
     _must_be_local(episode.id for episode in iteration.episodes)
     episodes = forest.episode_rows(scope, iteration)
-    written = transaction.write_rows("create_episodes", episodes, instance=scope, scope=scope)
-    _all_written(written, episodes, "episodes")
+    begun = {row["id"] for row in transaction.read_rows("begun_episodes", [{"id": row["id"]} for row in episodes])}
+    new = [row for row in episodes if row["id"] not in begun]
+    _all_written(transaction.write_rows("create_episodes", new, instance=scope, scope=scope), new, "episodes")
     steps = forest.episode_step_rows(scope, iteration, fact_ids)
     _all_written(transaction.write_rows("create_episode_steps", steps, scope=scope), steps, "steps of episodes")
 

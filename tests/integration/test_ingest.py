@@ -362,6 +362,7 @@ def walks(client: autocontext.ContextClient, name: str) -> list[Line]:
 
 
 @pytest.mark.service
+@pytest.mark.slow
 def test_the_recorded_steps_of_an_exploration_yield_its_facts(
     home: Path, run_cli: Any, small_game: Path, log: Any
 ) -> None:
