@@ -5,9 +5,11 @@ Where that Neo4j comes from is in tests/services/databases.py. The tests make in
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,3 +140,15 @@ def book(books: Any) -> Book:
     """One new instance."""
     found: Book = books()
     return found
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a log of recorded steps."""
+
+    def write(*lines: dict[str, Any], name: str = "run.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(found) + "\n" for found in lines))
+        return path
+
+    return write

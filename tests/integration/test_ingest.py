@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,46 +11,14 @@ import pytest
 
 import autocontext
 from autocontext.errors import DatabaseError, EnvironmentFailure, InstanceBusy, LogRefused, UsageError
-from autocontext.explorer import ingest as ingesting
+from autocontext.explorer import episodes as ingesting
 from autocontext.explorer.corrections import retire_fact
-from autocontext.explorer.ingest import Ingested, ingest
+from autocontext.explorer.ingest import ingest
 from autocontext.explorer.steps import Reading
 from autocontext.graph.store import GraphStore
-from autocontext.types import Edit, Step, Triplet
+from autocontext.types import Edit, Triplet
 from tests.environments.house import House
-
-HOUSE = "tests.environments.house:House"
-Line = dict[str, Any]
-
-
-def line(step: Step, **more: Any) -> Line:
-    """A step as a line of a log."""
-    seen = step.observation
-    found: Line = {"observation": seen.text, "inventory": seen.inventory}
-    found["admissible"] = None if seen.admissible is None else list(seen.admissible)
-    if step.action:
-        found |= {"action": step.action, "terminated": step.terminated, "refused": step.refused}
-    return found | more
-
-
-def played(*actions: str, episode: str = "") -> list[Line]:
-    """An episode in the house as somebody else would have recorded it."""
-    house = House()
-    lines: list[Line] = [{"observation": house.reset()}]
-    lines += [{"action": action, "observation": house.step(action)} for action in actions]
-    return [found | {"episode": episode} for found in lines] if episode else lines
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a log."""
-
-    def write(*lines: Line, name: str = "run.jsonl") -> Path:
-        path = tmp_path / name
-        path.write_text("".join(json.dumps(found) + "\n" for found in lines))
-        return path
-
-    return write
+from tests.integration.recorded import HOUSE, ROUND, played, proofs, texts
 
 
 @pytest.fixture
@@ -74,25 +39,6 @@ def names(store: GraphStore) -> Iterator[Callable[[], str]]:
 @pytest.fixture
 def name(names: Callable[[], str]) -> str:
     return names()
-
-
-def texts(store: GraphStore, name: str) -> set[tuple[str, str, str, str]]:
-    return {(fact.subject, fact.predicate, fact.object, fact.kind) for fact in store.facts(name)}
-
-
-def proofs(store: GraphStore, name: str) -> dict[str, set[str]]:
-    """What each fact says -> what the steps that prove it showed, whatever their numbers."""
-    client = autocontext.ContextClient(store)
-    steps = {step.number: step.model_dump_json(exclude={"number"}) for step in client.steps(name)}
-    return {
-        fact.model_dump_json(include={"subject", "predicate", "object", "object_is_value", "kind"}): {
-            steps[number] for number in fact.evidence
-        }
-        for fact in store.facts(name)
-    }
-
-
-ROUND = ("go down", "open chest", "take key", "go up", "go north", "look")
 
 
 def test_episodes_are_kept_and_prove_the_facts(store: GraphStore, name: str, log: Any) -> None:
@@ -337,98 +283,3 @@ def test_calls_that_make_no_sense(store: GraphStore, name: str, log: Any, books:
     with pytest.raises(UsageError, match="the reader of 'house' is not known here"):
         ingest(log({"observation": start}), store, instance=known.id)
     ingest(log({"observation": start}), store, instance=known.id, environment="log")
-
-
-# --- TextWorld, and the command line --------------------------------------------------------------------
-
-
-def walks(client: autocontext.ContextClient, name: str) -> list[Line]:
-    """The steps of an exploration, along the path to every node below which nothing was done."""
-    states, todos = client._store.load_forest(name)
-    promoted = {state.id: state.promoted_from for state in states}
-    parents: dict[str, str | None] = {todo.id: todo.parent for todo in todos} | promoted
-    steps = {todo.id: todo.steps for todo in todos}
-    (start,) = [state.step for state in states if state.step]
-    inner = {promoted.get(todo.parent, todo.parent) for todo in todos}
-    lines = []
-    for leaf in [todo.id for todo in todos if todo.id not in inner]:
-        way: list[Step] = []
-        node: str | None = leaf
-        while node is not None:
-            way = [*steps.get(node, ()), *way]
-            node = parents.get(node)
-        lines += [line(step) for step in (start, *way)]
-    return lines
-
-
-@pytest.mark.service
-@pytest.mark.slow
-def test_the_recorded_steps_of_an_exploration_yield_its_facts(
-    home: Path, run_cli: Any, small_game: Path, log: Any
-) -> None:
-    start = ["explore", "textworld", str(small_game), "--no-learned", "--steps"]
-    run_cli(*start, "60", "--instance", "explored")
-    with autocontext.open_client() as client:
-        path = log(*walks(client, "explored"))
-    said = run_cli("ingest", str(path), "--instance", "logged", "--environment", "textworld", "--json").stdout
-    done = Ingested.model_validate_json(said)
-    assert done.environment == "textworld"
-    with autocontext.open_store() as store:
-        explored, logged = proofs(store, "explored"), proofs(store, "logged")
-        inferred = [fact for fact in explored if '"inferred"' in fact]
-        assert {fact for fact in explored if fact not in inferred} == {
-            fact for fact in logged if '"inferred"' not in fact
-        }
-        assert set(explored) == set(logged)
-        for fact in set(explored) - set(inferred):
-            assert logged[fact] & explored[fact], fact
-        assert store.load_forest("logged")[1] == []
-    again = run_cli("ingest", str(path), "--instance", "logged").stdout
-    assert "were there already" in again
-    assert "0 new facts" in again
-    run_cli(*start, "25", "--instance", "logged")  # it is known now which game it is, and the rest is found
-    with autocontext.open_client() as client:
-        record = client.instance("logged")
-        assert (record.steps_used, record.source) == (25, str(small_game))
-    assert "step " in run_cli("evidence", "logged", client_fact(home)).stdout
-
-
-def client_fact(home: Path) -> str:
-    with autocontext.open_client() as client:
-        return next(fact.id for fact in client.facts("logged") if fact.predicate == "has exit")
-
-
-@pytest.mark.service
-def test_another_game_is_not_taken_for_the_recorded_one(
-    home: Path, run_cli: Any, small_game: Path, tiny_game: Path, log: Any
-) -> None:
-    run_cli("explore", "textworld", str(small_game), "--instance", "small", "--steps", "3")
-    with autocontext.open_client() as client:
-        path = log(*walks(client, "small"))
-    run_cli("ingest", str(path), "--instance", "small-logged", "--environment", "textworld")
-    done = run_cli("explore", "textworld", str(tiny_game), "--instance", "small-logged", check=False)
-    assert (done.returncode, "starts otherwise" in done.stderr) == (1, True)
-
-
-@pytest.mark.service
-def test_standard_input_and_errors_on_the_command_line(
-    home: Path, checkout: Path, tmp_path: Path, log: Any, run_cli: Any
-) -> None:
-    content = log(*played(*ROUND)).read_bytes()
-    command = [sys.executable, "-m", "autocontext", "ingest", "-", "--instance", "piped"]
-    done = subprocess.run(command, input=content, capture_output=True, cwd=checkout, check=False)
-    assert done.returncode == 0, done.stderr
-    assert b"piped: 1 episodes of 6 steps" in done.stdout
-    good, bad = str(log(*played("look"), name="good.jsonl")), str(log({"action": "go"}, name="bad.jsonl"))
-    for words, code in (
-        ([bad, "--instance", "x"], 1),
-        ([str(tmp_path / "nothing"), "--instance", "x"], 1),
-        ([good], 2),
-        ([good, "--instance", "x", "--environment", "nowhere"], 2),
-        ([good, "--instance", ""], 2),
-        ([good, "--instance", "x", "--extractor", "oracle"], 2),
-    ):
-        failed = run_cli("ingest", *words, check=False)
-        assert (failed.returncode, failed.stdout, len(failed.stderr.splitlines())) == (code, "", 1), words
-    with autocontext.open_client() as client:
-        assert "x" not in [record.id for record in client.instances()]
