@@ -152,3 +152,11 @@ def log(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def other(book: Book) -> Iterator[str]:
+    """A name for an import; whatever is stored under it is deleted afterwards."""
+    yield f"{book.id}-2"
+    if any(record.id == f"{book.id}-2" for record in book.store.instances()):
+        book.store.forget(f"{book.id}-2")

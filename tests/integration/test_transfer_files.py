@@ -16,7 +16,7 @@ from autocontext.errors import AutoContextError, ImportFailed
 from autocontext.graph.transfer import source
 
 from .conftest import Book
-from .test_transfer import exported, nothing_of, rich, signed
+from .transfers import exported, nothing_of, rich, signed
 
 Lines = list[dict[str, Any]]
 
@@ -77,8 +77,8 @@ SIGNED = {
     "a negative number": (header(steps_used=-1), "line 1: steps_used is -1"),
     "a lease": (header(lease={"fence": 1, "owner": "me"}), "an export holds no lease"),
     "settings that are none": (header(settings={"x": 1}), "line 1: settings.x: Input should be a valid string"),
-    "an iteration missing": (without("iteration"), "line 25: it is iteration 2, and should be 1"),
-    "the last iteration missing": (without("iteration", 4), "it has 4 of 5 iterations"),
+    "an iteration missing": (without("iteration"), "line 29: it is iteration 2, and should be 1"),
+    "the last iteration missing": (without("iteration", 5), "it has 5 of 6 iterations"),
     "an iteration twice": (twice("iteration"), "it is iteration 1, and should be 2"),
     "a state twice": (twice("state"), "line 3: state 'S0' is there already"),
     "a todo twice": (twice("todo"), "todo 'a1' is there already"),
@@ -95,13 +95,16 @@ SIGNED = {
     "no S0": (row("state", 0, id="S9"), "it is a step of state 'S0', which is not there"),
     "S0 from a todo": (row("state", 0, promoted_from="a1"), "has no first state S0"),
     "no step 0": (without("step"), "its evidence names step 0, which is not there"),
-    "no last step": (header(last_step=6), "its last step is 5, not 6"),
+    "no last step": (header(last_step=9), "its last step is 7, not 9"),
     "a todo of an unknown parent": (row("todo", 0, parent="zz"), "line 4: todo 'a1' hangs on 'zz', which is not there"),
     "a state of an unknown todo": (row("state", 1, promoted_from="zz"), "line 3: state 'S1' hangs on 'zz', which is"),
     "todos in a circle": (row("todo", 0, parent="a3"), "hangs on itself"),
     "a state below itself": (row("todo", 0, parent="S1"), "hangs on itself"),
-    "a step of an unknown todo": (row("step", 1, parent="zz"), "line 9: it is a step of todo 'zz', which is not there"),
-    "a step of a later iteration": (row("step", 1, iteration=6), "it is of iteration 6, and there are 5"),
+    "a step of an unknown todo": (row("step", 1, parent="zz"), "line 10: it is a step of todo 'zz', which is not"),
+    "a step of a later iteration": (row("step", 1, iteration=7), "it is of iteration 7, and there are 6"),
+    "an episode twice": (twice("episode"), "episode 'e1' is there already"),
+    "an episode of no start": (row("episode", 0, start=9), "line 8: an episode starts with step 9, which is not there"),
+    "a step of an unknown episode": (row("step", 6, parent="e2"), "it is a step of episode 'e2', which is not there"),
     "a negative step": (row("step", 0, number=-1), "step.number: Input should be greater"),
     "a fact about nothing": (row("fact", 0, subject="ghost"), "is about 'ghost', which is not among the entities"),
     "a fact with nothing": (row("fact", 0, object="ghost"), "is about 'ghost', which is not among the entities"),
@@ -125,13 +128,13 @@ RAW = {
     "no JSON": (lambda good: b"hello\n", "is no export of AutoContext"),
     "a JSON document of another kind": (lambda good: b'[{"id": 1}]\n', "is no export of AutoContext"),
     "bytes": (lambda good: os.urandom(1000), "is no export of AutoContext"),
-    "no end": (lambda good: good[: good[:-1].rindex(b"\n") + 1], "is cut short: it ends after line 29 without"),
+    "no end": (lambda good: good[: good[:-1].rindex(b"\n") + 1], "is cut short: it ends after line 34 without"),
     "cut in a line": (lambda good: good[:-100], "is cut short"),
     "cut by a byte": (lambda good: good[:-1], "is cut short"),
     "only a header": (lambda good: good.partition(b"\n")[0] + b"\n", "is cut short: it ends after line 1"),
-    "something after the end": (lambda good: good + b"x\n", "line 31: something follows the end"),
-    "something after it without a newline": (lambda good: good + b"x", "line 31: something follows the end"),
-    "twice": (lambda good: good + good, "line 31: something follows the end"),
+    "something after the end": (lambda good: good + b"x\n", "line 36: something follows the end"),
+    "something after it without a newline": (lambda good: good + b"x", "line 36: something follows the end"),
+    "twice": (lambda good: good + good, "line 36: something follows the end"),
     "a line that is no JSON": (lambda good: good.replace(b'{"row":"todo"', b'{"row":todo"', 1), "line 4: Invalid JSON"),
     "an empty line": (lambda good: good.replace(b'{"row":"todo"', b'\n{"row":"todo"', 1), "line 4: Invalid JSON"),
     "no UTF-8": (lambda good: good.replace(b"action 1", b"action \xff", 1), "line 4: Invalid JSON"),
