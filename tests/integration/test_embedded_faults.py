@@ -118,7 +118,7 @@ def fill(file: Path) -> None:
 
 
 def test_a_full_disk_while_exploring_loses_nothing(small_disk: Path, run_cli, small_game: Path):
-    env = {"AUTOCONTEXT_HOME": str(small_disk), "AUTOCONTEXT_IDLE_SECONDS": "60"}
+    env = {"AUTOCONTEXT_HOME": str(small_disk), "AUTOCONTEXT_IDLE_SECONDS": "60", "AUTOCONTEXT_WAIT_SECONDS": "2"}
     explore = ["explore", "textworld", str(small_game), "--instance", "full", "--no-learned"]
     run_cli(*explore, "--steps", "10", env=env)
     before = json.loads(run_cli("show", "full", "--as-of", "10", "--json", env=env).stdout)["facts"]
