@@ -95,7 +95,7 @@ def _open_writes() -> int:
     with autocontext.open_store() as store:
         rows: list[Any] = store._connection.driver.execute_query(
             "SHOW TRANSACTIONS YIELD transactionId, activeLockCount, currentQueryId "
-            "WHERE currentQueryId IS NULL AND activeLockCount > 0 RETURN transactionId",
+            "WHERE coalesce(currentQueryId, '') = '' AND activeLockCount > 0 RETURN transactionId",
             database_=store.endpoint.database,
         ).records
     return len(rows)
