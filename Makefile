@@ -18,7 +18,7 @@ DEMO_HOME := $(CURDIR)/.demo/home
 OLDEST := $(VENV)/oldest-driver
 OLDEST_DRIVER := neo4j==5.28.*
 
-.PHONY: help demo test test-oldest-driver neo4j-image lint bench clean
+.PHONY: help demo test test-oldest-driver neo4j-image lint bench bench-store clean
 .DELETE_ON_ERROR:
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "make test-oldest-driver  the store's tests with the oldest Neo4j driver that is allowed"
 	@echo "make lint     style, types, import contracts"
 	@echo "make bench    the figures of benchmarks/ (ARGS=--help)"
+	@echo "make bench-store         the store against the bare driver (docs/benchmarks.md; ARGS=--help)"
 	@echo "make clean    remove all that these made"
 
 demo: $(VENV)/user.stamp
@@ -51,6 +52,9 @@ lint: $(VENV)/dev.stamp
 
 bench: $(VENV)/user.stamp
 	$(BIN)/python benchmarks/explore.py $(ARGS)
+
+bench-store: $(VENV)/user.stamp
+	$(BIN)/python benchmarks/store.py $(ARGS)
 
 clean:
 	@if [ -x $(BIN)/autocontext ] && [ -d "$(DEMO_HOME)" ]; then \

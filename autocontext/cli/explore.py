@@ -120,7 +120,6 @@ def _strategies(text: str) -> tuple[Strategy, ...]:
 def forget(instance: InstanceId, as_json: Json = False) -> None:
     """Delete an instance with all that belongs to it."""
     with run.open_store() as store:
-        store.instance(instance)
         store.forget(instance)
     print_json({"forgotten": instance}) if as_json else print_text(f"forgot {instance}")
 
