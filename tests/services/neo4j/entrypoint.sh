@@ -37,6 +37,8 @@ case ${NEO4J_AUTH:-} in
 esac
 
 [ "${1:-neo4j}" = neo4j ] || exec "$@"
+# Left by a server that was killed. Process ids repeat in a container, so the launcher may take it for a server that runs.
+rm -f "$NEO4J_HOME/run/neo4j.pid"
 # The launcher turns neo4j.conf into the command that runs the server with the heap that is set there.
 command=$(boot org.neo4j.server.startup.Neo4jCommand console --dry-run)
 eval exec "$command"
