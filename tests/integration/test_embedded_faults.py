@@ -90,13 +90,17 @@ def test_a_read_only_file_system(tmp_path: Path):
         subprocess.run(["umount", "-l", settings.home], check=False)
 
 
+DISK = 32 * 2**20
+"""Bytes. The database takes 13 MB once it has its schema."""
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path):
-    """A file system of 12 MB."""
+    """A file system of DISK bytes."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=12m", "none", folder], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", folder], capture_output=True, check=False
     )
     if mounted.returncode:
         pytest.skip("file systems cannot be mounted here")
@@ -105,7 +109,7 @@ def small_disk(tmp_path: Path):
 
 
 def test_a_full_disk_while_starting(small_disk: Path):
-    (small_disk / "ballast").write_bytes(bytes(12 * 2**20 - 8192))
+    (small_disk / "ballast").write_bytes(bytes(DISK - 8192))
     with pytest.raises(EmbeddedDatabaseError):
         embedded.attach(settings_for(small_disk))
 
