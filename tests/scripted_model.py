@@ -111,7 +111,8 @@ def plan(system: str, user: str) -> dict[str, Any]:
     """Goes through every exit, opens what is closed, then examines what is named; by what was missing and by shorter
     names where that failed."""
     most = int(re.search(r"Propose at most (\d+)", user).group(1))  # type: ignore[union-attr]
-    leads = {tuple(line.split(" | ")[:2]) for line in lines_of(user, "facts")}
+    # A name in a fact may be spelled another way than where the agent stands: the first that was written counts.
+    leads = {tuple(line.casefold().split(" | ")[:2]) for line in lines_of(user, "facts")}
     entries = sorted(entries_of(user, "situations"), key=lambda entry: len(entry.get("changed", ())))
     done = {(entry["place"], action) for entry in entries for action in entry.get("tried", ())}
     offers: list[tuple[float, str, str, str]] = []
@@ -129,7 +130,7 @@ def plan(system: str, user: str) -> dict[str, Any]:
         for worth, action in wishes(entry["seen"]):
             verb, _, name = action.partition(" ")
             if verb == "go":
-                if (entry["place"], f"leads {name} to") not in leads and action not in entry.get("tried", ()):
+                if (entry["place"].casefold(), f"leads {name} to") not in leads and action not in entry.get("tried", ()):
                     done.discard((entry["place"], action))
                     offer(worth, entry, action, "pattern")
                 continue
