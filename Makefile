@@ -18,13 +18,14 @@ DEMO_HOME := $(CURDIR)/.demo/home
 OLDEST := $(VENV)/oldest-driver
 OLDEST_DRIVER := neo4j==5.28.*
 
-.PHONY: help demo test test-oldest-driver neo4j-image lint bench bench-store clean
+.PHONY: help demo test test-oldest-driver soak neo4j-image lint bench bench-store clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo     explore a game into the embedded database and ask it questions"
 	@echo "make test     the whole test suite (ARGS='-k words' for a part)"
 	@echo "make neo4j-image         the image of Neo4j for the tests, pulled or built"
+	@echo "make soak     kills, pauses and rivals on both engines, at length (about half an hour)"
 	@echo "make test-oldest-driver  the store's tests with the oldest Neo4j driver that is allowed"
 	@echo "make lint     style, types, import contracts"
 	@echo "make bench    the figures of benchmarks/ (ARGS=--help)"
@@ -36,6 +37,9 @@ demo: $(VENV)/user.stamp
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(ARGS)
+
+soak: $(VENV)/dev.stamp
+	AUTOCONTEXT_SOAK=full $(BIN)/python -m pytest tests/soak $(ARGS)
 
 test-oldest-driver: $(OLDEST)/stamp
 	@$(OLDEST)/bin/python -c "import neo4j; assert neo4j.__version__.startswith('5.28.'), neo4j.__version__"
