@@ -130,7 +130,8 @@ def plan(system: str, user: str) -> dict[str, Any]:
         for worth, action in wishes(entry["seen"]):
             verb, _, name = action.partition(" ")
             if verb == "go":
-                if (entry["place"].casefold(), f"leads {name} to") not in leads and action not in entry.get("tried", ()):
+                known = (entry["place"].casefold(), f"leads {name} to") in leads
+                if not known and action not in entry.get("tried", ()):
                     done.discard((entry["place"], action))
                     offer(worth, entry, action, "pattern")
                 continue
