@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from autocontext.environments.textworld.games import make_textworld
 from autocontext.graph.connection import WRITE_SECONDS
 from autocontext.graph.leases import LEASE_SECONDS
 from autocontext.graph.turns import LONGEST
@@ -58,13 +59,14 @@ def test_the_second_is_refused_and_takes_over_when_the_first_is_killed(
 
 if FULL:  # the same in short is in tests/integration/test_store_leases.py
 
-    def test_a_busy_one_keeps_its_lease(database: DatabaseServer, small_game: Path, tmp_path: Path) -> None:
+    def test_a_busy_one_keeps_its_lease(database: DatabaseServer, tmp_path: Path) -> None:
         """Commits alone are signs of life: one that commits all the time is not robbed after the lease's lifetime."""
-        first = Explorer(tmp_path, small_game, "both", 10_000)
+        game = make_textworld("cooking", 1, tmp_path)  # a small one has nothing left to try after 15 s
+        first = Explorer(tmp_path, game, "both", 10_000)
         began = first.until_commits(1)[0].at
         while first.until_commits(len(first.acknowledged()) + 1)[-1].at < began + 1000 * (LEASE + 5):
             pass
-        assert_refused(Explorer(tmp_path, small_game, "both", 10_000), first)
+        assert_refused(Explorer(tmp_path, game, "both", 10_000), first)
         first.until_commits(len(first.acknowledged()) + 1)
         first.kill()
         forget("both")
