@@ -28,11 +28,10 @@ def explore(
     Forest and knowledge come from the store and hold nothing that it does not, so a killed run goes on from its last
     iteration. Progress, recording and limits wrap the parts or consume the iterator; the loop does not know of them.
     """
-    why = ""
     while not (reason := stop(forest)):
         plan = planner.propose(forest, knowledge)
         if plan.stop:
-            reason, why = plan.stop, plan.why
+            reason, stop.why = plan.stop, plan.why
             break
         todos = [todo for path in plan.accepted for todo in actor.run(path, forest)]
         todos = key_results.tell(todos, forest)
@@ -41,4 +40,4 @@ def explore(
         iteration = forest.close_iteration(plan, todos, reading, promoted)
         store.commit(instance, iteration)
         yield iteration
-    store.finish(instance, reason, why)
+    store.finish(instance, reason, stop.why)

@@ -54,6 +54,9 @@ class Promoter(Protocol):
 class Stop(Protocol):
     """Ends an exploration."""
 
+    why: str
+    """More about the reason that it gave; '' where that says it all."""
+
     def __call__(self, forest: Forest) -> StopReason | None:
         """A reason to end the exploration before another iteration, or None."""
         ...

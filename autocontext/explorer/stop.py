@@ -45,6 +45,7 @@ class BudgetStop:
         self.ledger = ledger or Ledger()
         self.most_failing = most_failing
         self.started = time.monotonic()
+        self.why = ""
 
     def __call__(self, forest: Forest) -> StopReason | None:
         budget = self.budget
@@ -61,8 +62,11 @@ class BudgetStop:
         if budget.cost is not None and (self.ledger.cost or 0) >= budget.cost:
             return "cost"
         if self.most_failing is not None and self.ledger.failing >= self.most_failing:
+            self.why = f"{self.ledger.failing} iterations in a row without a reply that could be used"
             return "model"
         if forest.fruitless >= MOST_FRUITLESS:
+            refused = f"; the last was refused: {forest.rejected_paths[0].why}" if forest.rejected_paths else ""
+            self.why = f"{forest.fruitless} plans in a row without a path that could be tried{refused}"
             return "model"
         if budget.patience is not None and forest.idle >= budget.patience:
             return "patience"

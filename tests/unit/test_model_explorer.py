@@ -155,7 +155,7 @@ def forest():
         ({"actions": ("look", " ")}, "an action is empty"),
         ({"actions": ("x" * 501,)}, "501 characters"),
         ({"actions": ("look\nquit",)}, "one action is one line"),
-        ({"actions": ("open box",)}, "nothing in it is new: a1 (open box) did that already: open box: done"),
+        ({"actions": ("open box",)}, "new: a1 (open box) did that already: open box: done; start there with an action"),
         ({"actions": ("open lid", "look")}, "a2 (open lid) is where it ends: open lid: refused"),
         ({"start": "a3", "actions": ("look",)}, "the episode ended"),
         ({"actions": ("open box", "a", "b", "c", "d")}, "it needs 4 steps, 3 are left"),
@@ -274,6 +274,7 @@ def test_a_model_that_proposes_nothing_valid_is_not_asked_for_ever():
     reply = {"paths": [{"strategy": "pattern", "start": "S9", "actions": ["go down"]}]}
     _, _, store, _ = explored(lambda system, user: reply if role_of(system) == "planner" else {}, patience=None)
     assert (store.reason, len(store.iterations)) == ("model", 6)
+    assert store.why.startswith("6 plans in a row without a path that could be tried; the last was refused: there is no")
 
 
 def test_a_model_that_only_gives_nonsense_ends_the_run():

@@ -61,7 +61,8 @@ def _check(path: Path, forest: Forest, room: int, strategies: Sequence[str]) -> 
     if not node.open:
         return f"{_named(start, node.todo)} is where it ends: {_ending(node.todo)}; nothing can be done from there"
     if not new:
-        return f"nothing in it is new: {_named(start, node.todo)} did that already: {_result(node.todo)}"
+        done = f"{_named(start, node.todo)} did that already: {_result(node.todo)}"
+        return f"nothing in it is new: {done}; start there with an action that was not done"
     if len(new) > room:
         return f"it needs {len(new)} steps, {max(0, room)} are left"
     return path.model_copy(update={"start": forest.root_of(start), "actions": new})
